@@ -1,0 +1,22 @@
+import { Module } from '@nestjs/common';
+import { ShardingModule } from '@app/sharding';
+import { Bookmark } from './bookmark.entity.js';
+import { BookmarksController } from './bookmarks.controller.js';
+import { CreateBookmarks1764460800000 } from './create-bookmarks.migration.js';
+import { StatsController } from './stats.controller.js';
+import type { DynamicModule } from '@nestjs/common';
+import type { ShardingOptions } from '@app/sharding';
+
+/** What the code knows; databases and tenancy come from `sharding.toml` and the environment. */
+export const bookmarksSharding = {
+  entities: [Bookmark],
+  migrations: { shards: [CreateBookmarks1764460800000] },
+} satisfies ShardingOptions;
+
+@Module({ controllers: [BookmarksController, StatsController] })
+export class AppModule {
+  /** @param options in place of the configuration file, for tests and the demo */
+  static register(options: ShardingOptions = {}): DynamicModule {
+    return { module: AppModule, imports: [ShardingModule.forRoot({ ...bookmarksSharding, ...options })] };
+  }
+}

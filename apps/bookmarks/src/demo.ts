@@ -1,0 +1,101 @@
+import 'reflect-metadata';
+import { parseArgs, styleText } from 'node:util';
+import { PostgresServer } from '@test/support';
+import { migrate, resolveOptions } from '@app/sharding';
+import { bookmarksSharding } from './app.module.js';
+import { createApp } from './create-app.js';
+import type { INestApplication } from '@nestjs/common';
+import type { ShardingOptions } from '@app/sharding';
+
+/** The whole service on this machine: three PostgreSQL servers, migrations, HTTP. Nothing is left when it ends. */
+
+const SERVERS = ['control', 'shard0', 'shard1'] as const;
+
+const { values: flags } = parseArgs({
+  options: { port: { type: 'string', default: '3000' }, 'no-color': { type: 'boolean', default: false } },
+});
+const color = !flags['no-color'] && process.stdout.isTTY;
+const say = (text: string) => process.stdout.write(`${text}\n`);
+const strong = (text: string) => (color ? styleText(['bold', 'green'], text) : text);
+const faint = (text: string) => (color ? styleText('gray', text) : text);
+
+const servers: PostgresServer[] = [];
+let app: INestApplication | undefined;
+let ending: Promise<void> | undefined;
+
+function options(urls: readonly string[]): ShardingOptions {
+  const [primaryUrl = '', shard0 = '', shard1 = ''] = urls;
+  return {
+    ...bookmarksSharding,
+    database: {
+      primaryUrl,
+      poolSize: 5,
+      shards: [
+        { name: 'shard0', primaryUrl: shard0, slots: ['0-8191'] },
+        { name: 'shard1', primaryUrl: shard1, slots: ['8192-16383'] },
+      ],
+    },
+    tenancy: { source: 'header' },
+  };
+}
+
+async function start(): Promise<void> {
+  const urls: string[] = [];
+  for (const name of SERVERS) {
+    const began = performance.now();
+    const server = await PostgresServer.start({ name });
+    servers.push(server);
+    urls.push(await server.createDatabase(`bookmarks_${name}`));
+    say(faint(`started ${name} on port ${server.port} in ${Math.round(performance.now() - began)} ms`));
+  }
+  const sharding = options(urls);
+  await migrate(resolveOptions(sharding), (line) => say(faint(`migrate ${line}`)));
+  app = await createApp(sharding, { logger: ['warn', 'error', 'fatal'] });
+  await app.listen(Number(flags.port), '127.0.0.1');
+}
+
+function welcome(at: string): void {
+  say(strong(`ready ${at}`));
+  for (const server of servers) say(`${server.name} pid ${server.pid}`);
+  say(
+    `curl -X POST -H 'x-tenant-id: acme' -H 'content-type: application/json' -d '{"url":"https://nestjs.com","title":"Nest"}' ${at}/api/bookmarks`,
+  );
+  say(`curl -H 'x-tenant-id: acme' ${at}/api/bookmarks     ${faint('# acme lives on shard0')}`);
+  say(`curl -H 'x-tenant-id: globex' ${at}/api/bookmarks   ${faint('# globex lives on shard1')}`);
+  say(faint(`try it: kill -9 ${servers.at(-1)?.pid} (shard1), then curl ${at}/api/stats and ${at}/health`));
+  say(faint(`servers that were stopped start again with: kill -USR2 ${process.pid}`));
+}
+
+/** Closes in reverse order; a failure is told and stops nothing. */
+function end(code: number): Promise<void> {
+  return (ending ??= (async () => {
+    say('stopping');
+    const steps = [() => app?.close(), ...servers.map((server) => () => server.dispose())];
+    for (const step of steps) {
+      await Promise.resolve(step()).catch((error: unknown) =>
+        say(`while stopping: ${(error as Error).message}`),
+      );
+    }
+    process.exit(code);
+  })());
+}
+
+async function startAgain(): Promise<void> {
+  for (const server of servers) {
+    if (server.isRunning) continue;
+    await server.restart();
+    say(`${server.name} pid ${server.pid}`);
+  }
+}
+
+process.on('SIGINT', () => void end(0));
+process.on('SIGTERM', () => void end(0));
+process.on('SIGUSR2', () => void startAgain().catch((error: unknown) => say((error as Error).message)));
+
+try {
+  await start();
+  welcome(`http://localhost:${flags.port}`);
+} catch (error) {
+  say(`the demo could not start: ${(error as Error).message}`);
+  await end(1);
+}

@@ -1,0 +1,18 @@
+/** Everything runs from one configuration: unit specs beside the code, the rest below test/. */
+export default {
+  testEnvironment: 'node',
+  roots: ['<rootDir>/libs', '<rootDir>/apps', '<rootDir>/test'],
+  testMatch: ['**/*.spec.ts'],
+  extensionsToTreatAsEsm: ['.ts'],
+  moduleNameMapper: {
+    '^@app/(.*)$': '<rootDir>/libs/$1/src/index.ts',
+    '^@test/support$': '<rootDir>/test/support/index.ts',
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+  },
+  transform: { '^.+\\.ts$': ['@swc/jest'] },
+  testTimeout: 30_000,
+  maxWorkers: 2,
+  reporters: ['default', '<rootDir>/test/support/summary.reporter.js'],
+  globalSetup: '<rootDir>/test/support/global-setup.ts',
+  globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+};

@@ -1,0 +1,53 @@
+import { expect, it } from '@jest/globals';
+import * as routing from './index.js';
+import type {
+  MovedSlot,
+  ParsedSlots,
+  RoutingKey,
+  ShardInput,
+  ShardingErrorCode,
+  SlotRange,
+  SlotSpec,
+  TopologyShard,
+} from './index.js';
+
+type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+function holds<_T extends true>(): void {}
+
+it('exports these values and no others', () => {
+  expect(Object.keys(routing).toSorted()).toEqual([
+    'HashRouter',
+    'MAX_GROUP',
+    'MAX_MEMBER',
+    'SHARDING_ERRORS',
+    'SLOT_COUNT',
+    'ShardIdentifier',
+    'ShardRouter',
+    'ShardingError',
+    'Topology',
+    'assertRoutingKey',
+    'autoSplit',
+    'createTopology',
+    'movedSlots',
+    'parseSlots',
+    'printSlots',
+    'routeKey',
+    'routingKeyProblem',
+    'slotOf',
+    'topologyProblems',
+  ]);
+});
+
+it('has these signatures', () => {
+  holds<Equal<RoutingKey, string | number | bigint | Uint8Array>>();
+  holds<Equal<SlotSpec, number | string>>();
+  holds<Equal<typeof routing.slotOf, (key: RoutingKey) => number>>();
+  holds<Equal<typeof routing.parseSlots, (specs: readonly SlotSpec[]) => ParsedSlots>>();
+  holds<Equal<typeof routing.printSlots, (slots: Iterable<number | SlotRange>) => string>>();
+  holds<Equal<typeof routing.topologyProblems, (shards: readonly ShardInput[]) => string[]>>();
+  holds<Equal<typeof routing.createTopology, (shards: readonly ShardInput[]) => routing.Topology>>();
+  holds<Equal<ReturnType<typeof routing.movedSlots>, MovedSlot[]>>();
+  holds<Equal<ReturnType<routing.ShardRouter['route']>, Promise<TopologyShard>>>();
+  holds<Equal<routing.ShardingError['code'], ShardingErrorCode>>();
+  expect(routing.SLOT_COUNT).toBe(16384);
+});

@@ -1,0 +1,16 @@
+export { SHARDING_ERRORS, ShardingError } from './sharding-error.js';
+export type { ShardingErrorCode } from './sharding-error.js';
+export { assertRoutingKey, routingKeyProblem } from './routing-key.js';
+export type { RoutingKey } from './routing-key.js';
+export { SLOT_COUNT, slotOf } from './slot.js';
+export { parseSlots, printSlots } from './slot-ranges.js';
+export type { ParsedSlots, SlotRange, SlotSpec } from './slot-ranges.js';
+export { MAX_GROUP, MAX_MEMBER, ShardIdentifier } from './shard-identifier.js';
+export { autoSplit } from './slot-map.js';
+export type { ShardInput } from './shard-input.js';
+export { createTopology, topologyProblems } from './create-topology.js';
+export { Topology } from './topology.js';
+export type { TopologyShard } from './topology-shard.js';
+export { movedSlots } from './moved-slots.js';
+export type { MovedSlot } from './moved-slots.js';
+export { HashRouter, routeKey, ShardRouter } from './shard-router.js';

@@ -1,0 +1,57 @@
+import { listNames, quote } from './quote.js';
+import { assertRoutingKey, type RoutingKey } from './routing-key.js';
+import { ShardingError } from './sharding-error.js';
+import type { TopologyShard } from './topology-shard.js';
+import type { Topology } from './topology.js';
+
+/**
+ * Decides which shard a key lives on. Extend it to pin a whale, to obey a policy, or to ask a directory; every router
+ * must pass `router.contract.ts`.
+ *
+ * ```ts
+ * class WhaleRouter extends ShardRouter {
+ *   async route(key: RoutingKey, topology: Topology) {
+ *     if (key === 'whale-corp') return topology.byName('whale');
+ *     return topology.shardOfSlot(topology.slotOf(key));
+ *   }
+ * }
+ * ```
+ */
+export abstract class ShardRouter {
+  /**
+   * The shard of a valid key. The answer must be a shard of the topology given.
+   * May wait (a cache, a database); called for every routed piece of work, so it should be quick.
+   */
+  abstract route(key: RoutingKey, topology: Topology): Promise<TopologyShard>;
+}
+
+/** The default: the owner of the key's slot in group 0. */
+export class HashRouter extends ShardRouter {
+  override async route(key: RoutingKey, topology: Topology): Promise<TopologyShard> {
+    return topology.shardOf(key);
+  }
+}
+
+/**
+ * Asks a router, trusting neither side: the key is checked before, and the answer must name a shard of the topology
+ * (one of an older topology with the same name will do). Always call routers through this.
+ *
+ * @throws ShardingError `invalid_routing_key`; `out_of_topology` for an answer that is no shard of the topology;
+ *   what the router throws passes through
+ */
+export async function routeKey(
+  router: ShardRouter,
+  key: RoutingKey,
+  topology: Topology,
+): Promise<TopologyShard> {
+  assertRoutingKey(key);
+  const answer: Partial<TopologyShard> | undefined = await router.route(key, topology);
+  const name = answer?.name;
+  if (name !== undefined && topology.has(name)) return topology.byName(name);
+  const known = topology.shards.map((shard) => shard.name);
+  const said = name === undefined ? 'no shard' : `shard ${quote(name)}`;
+  throw new ShardingError(
+    'out_of_topology',
+    `${router.constructor.name} answered with ${said}; known shards: ${listNames(known)}`,
+  );
+}

@@ -1,0 +1,41 @@
+import { failureCode } from '../shards/database-failure.js';
+import type { Database } from '../shards/database.js';
+
+/** Whether one database answers now. `detail` has no host, no user and no secret. */
+export interface ProbeResult {
+  readonly ready: boolean;
+  readonly detail: string;
+}
+
+/**
+ * Asks databases whether they answer, each on a connection of its own outside the pools: a busy pool is not a failure.
+ * Concurrent questions about one database share one probe, so that many pollers cost one connection.
+ */
+export class DatabaseProbe {
+  readonly #running = new Map<Database, Promise<ProbeResult>>();
+
+  /** @param timeoutMs bound of one probe, connecting included */
+  constructor(private readonly timeoutMs: number) {}
+
+  /** Never rejects. */
+  probe(database: Database): Promise<ProbeResult> {
+    const running = this.#running.get(database);
+    if (running) return running;
+    const probe = this.ping(database).finally(() => this.#running.delete(database));
+    this.#running.set(database, probe);
+    return probe;
+  }
+
+  private async ping(database: Database): Promise<ProbeResult> {
+    try {
+      await database.dedicated('health', this.timeoutMs, (client) => client.query('select 1'));
+      return { ready: true, detail: 'answers' };
+    } catch (error) {
+      const timedOut = error instanceof Error && error.message === 'timeout expired';
+      const reason = timedOut
+        ? `no answer within ${this.timeoutMs} ms`
+        : (failureCode(error) ?? 'connection failed');
+      return { ready: false, detail: reason };
+    }
+  }
+}

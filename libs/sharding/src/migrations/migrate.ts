@@ -1,0 +1,66 @@
+import { DataSource } from 'typeorm';
+import { ShardingError } from '@app/routing';
+import { dataSourceOptions } from '../shards/data-source-options.js';
+import { failureCode } from '../shards/database-failure.js';
+import type { MigrationList } from '../sharding.options.js';
+import type { DatabaseSettings, ShardingSettings } from '../sharding.settings.js';
+
+/** One line for the operator, always with `target=`. */
+export type MigrationLog = (line: string) => void;
+
+interface Target {
+  readonly database: DatabaseSettings;
+  readonly migrations: MigrationList;
+}
+
+/**
+ * Runs the migrations on every target: control, then the shards in declaration order. Stops at the first failure; what
+ * is already applied is skipped, so the same call again goes on where it stopped. One transaction per migration.
+ *
+ * @throws ShardingError `migration_failed` naming the target
+ */
+export async function migrate(settings: ShardingSettings, log: MigrationLog): Promise<void> {
+  const targets = targetsOf(settings);
+  for (const [index, target] of targets.entries()) {
+    const name = target.database.target;
+    try {
+      const applied = await migrateTarget(settings, target);
+      log(`target=${name} ${applied.length === 0 ? 'up to date' : `applied ${applied.join(', ')}`}`);
+    } catch (cause) {
+      const rest = targets.slice(index + 1).map(({ database }) => database.target);
+      log(`target=${name} failed (${failureCode(cause) ?? (cause as Error).name})`);
+      for (const missed of rest) log(`target=${missed} not attempted`);
+      throw new ShardingError(
+        'migration_failed',
+        `the migrations of ${name} failed; mend the cause and run again: targets before it are skipped`,
+        { cause },
+      );
+    }
+  }
+}
+
+function targetsOf({ control, shards, unsharded, migrations }: ShardingSettings): Target[] {
+  if (unsharded) {
+    return control ? [{ database: control, migrations: [...migrations.control, ...migrations.shards] }] : [];
+  }
+  return [
+    ...(control ? [{ database: control, migrations: migrations.control }] : []),
+    ...shards.map(({ primary }) => ({ database: primary, migrations: migrations.shards })),
+  ];
+}
+
+async function migrateTarget(
+  { typeorm }: ShardingSettings,
+  { database, migrations }: Target,
+): Promise<string[]> {
+  const url = database.maintenanceUrl ?? database.url;
+  const options = dataSourceOptions({ ...database, url, poolSize: 1, statementTimeoutMs: 0 }, typeorm, []);
+  const create = typeorm.createDataSource ?? ((_target, _role, given) => new DataSource(given));
+  const source = await create(database.target, 'primary', { ...options, migrations: [...migrations] });
+  await source.initialize();
+  try {
+    return (await source.runMigrations({ transaction: 'each' })).map(({ name }) => name);
+  } finally {
+    await source.destroy();
+  }
+}

@@ -1,0 +1,21 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { tenantOf, RoutingContext } from './routing-context.js';
+import { Tenancy } from './tenancy.js';
+import type { NestMiddleware } from '@nestjs/common';
+
+/** Runs the rest of each request inside its routing context; asks for the tenant only where the path requires it. */
+@Injectable()
+export class RoutingContextMiddleware implements NestMiddleware {
+  constructor(
+    @Inject(RoutingContext) private readonly context: RoutingContext,
+    @Inject(Tenancy) private readonly tenancy: Tenancy,
+  ) {}
+
+  /** Rejects with the tenant's error where one is required; the framework hands it to the exception filters. */
+  use(request: object, _response: unknown, next: () => void): Promise<void> {
+    return this.context.runRequest(request, async () => {
+      if (this.tenancy.isRequired(request)) await tenantOf(request);
+      next();
+    });
+  }
+}

@@ -1,0 +1,19 @@
+import { Catch, Inject } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import { ShardingError } from '@app/routing';
+import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
+
+/** Maps the code of a {@link ShardingError} to its status; the body is `{ statusCode, code, message }`. */
+@Catch(ShardingError)
+export class ShardingExceptionFilter implements ExceptionFilter<ShardingError> {
+  constructor(@Inject(HttpAdapterHost) private readonly host: HttpAdapterHost) {}
+
+  catch(error: ShardingError, host: ArgumentsHost): void {
+    if (host.getType() !== 'http') throw error;
+    const { httpAdapter } = this.host;
+    const response: unknown = host.switchToHttp().getResponse();
+    if (httpAdapter.isHeadersSent(response)) return httpAdapter.end(response);
+    const { status: statusCode, code, message } = error;
+    httpAdapter.reply(response, { statusCode, code, message }, statusCode);
+  }
+}

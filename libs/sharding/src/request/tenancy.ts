@@ -1,0 +1,86 @@
+import { ShardingError } from '@app/routing';
+import { pathOf } from './http-request.js';
+import { jwtTenantSource } from './tenant-sources/jwt-source.js';
+import { tenantFromHeader } from './tenant-sources/header-source.js';
+import { tenantFromSubdomain } from './tenant-sources/subdomain-source.js';
+import { checkedTenant } from './tenant-value.js';
+import type { TenancySettings, TenantSourceSettings } from '../sharding.settings.js';
+
+type TenantSource = (request: object) => string | Promise<string>;
+
+/** Knows which tenant a request belongs to. */
+export class Tenancy {
+  private readonly source: TenantSource;
+  private readonly publicPaths: readonly string[];
+
+  /** @param healthPaths paths that never need a tenant, beside the configured public ones */
+  constructor(
+    private readonly settings: TenancySettings,
+    healthPaths: readonly string[],
+  ) {
+    this.source = settings.enabled ? sourceOf(settings.source) : () => disabled();
+    const paths = settings.enabled ? [...settings.publicPaths, ...healthPaths] : healthPaths;
+    this.publicPaths = paths
+      .map((path) => `/${path.replace(/^\/+|\/+$/g, '')}`)
+      .filter((path) => path !== '/');
+  }
+
+  /** Whether a request without a tenant is refused before anything asks for it. */
+  isRequired(request: object): boolean {
+    if (!this.settings.enabled || this.settings.required !== 'always') return false;
+    const path = pathOf(request);
+    return !this.publicPaths.some((prefix) => path === prefix || path.startsWith(`${prefix}/`));
+  }
+
+  /**
+   * The tenant of a request, checked.
+   *
+   * @throws ShardingError `no_routing_key`, `invalid_tenant`, `invalid_token`, `identity_unavailable`;
+   *   `cross_tenant` when the principal belongs to another tenant, or to none that is known
+   */
+  async tenantOf(request: object): Promise<string> {
+    const { settings } = this;
+    if (!settings.enabled) return disabled();
+    const given = checkedTenant(await this.source(request), settings.maxLength);
+    const tenant = settings.normalize ? checkedTenant(settings.normalize(given), settings.maxLength) : given;
+    if (settings.principalTenant) {
+      const principal = await settings.principalTenant(request);
+      if (principal !== null && principal !== tenant) throw foreignTenant(principal === undefined);
+    }
+    return tenant;
+  }
+}
+
+function sourceOf(settings: TenantSourceSettings): TenantSource {
+  switch (settings.kind) {
+    case 'header':
+      return (request) => tenantFromHeader(request, settings.headerName);
+    case 'subdomain':
+      return (request) => tenantFromSubdomain(request, settings.baseDomain);
+    case 'jwt':
+      return jwtTenantSource(settings);
+    case 'custom':
+      return async (request) => {
+        const tenant = await settings.resolve(request);
+        if (tenant === undefined) throw new ShardingError('no_routing_key', 'the request names no tenant');
+        return tenant;
+      };
+  }
+}
+
+function disabled(): never {
+  throw new ShardingError(
+    'no_routing_key',
+    'no routing key: configure [tenancy], call setRoutingKey(request, key), or use Shards.dbFor(key)',
+  );
+}
+
+function foreignTenant(unknown: boolean): ShardingError {
+  const reason = unknown
+    ? 'nobody is authenticated yet: authenticate in middleware, or route after the guard with Shards.current()'
+    : 'it belongs to another tenant';
+  return new ShardingError(
+    'cross_tenant',
+    `the principal may not act for the tenant of the request: ${reason}`,
+  );
+}

@@ -1,0 +1,23 @@
+import { createParamDecorator } from '@nestjs/common';
+import { tenantOf } from './routing-context.js';
+import type { ExecutionContext } from '@nestjs/common';
+
+/**
+ * The tenant of the request, as a string, in a handler's parameter. Under `runFor` it is the routing key.
+ *
+ * @example list(\@Tenant() tenantId: string) { ... }
+ */
+export const Tenant: () => ParameterDecorator = createParamDecorator(
+  (_data: undefined, context: ExecutionContext) => tenantOf(requestOf(context)),
+);
+
+function requestOf(context: ExecutionContext): object | undefined {
+  switch (context.getType<'http' | 'rpc' | 'ws' | 'graphql'>()) {
+    case 'http':
+      return context.switchToHttp().getRequest<object>();
+    case 'graphql':
+      return context.getArgByIndex<{ req?: object } | undefined>(2)?.req;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,180 @@
+import { Inject, Logger, Module, RequestMethod, Scope } from '@nestjs/common';
+import { APP_FILTER, ModulesContainer } from '@nestjs/core';
+import { HashRouter } from '@app/routing';
+import { configurationError, loadShardingOptions } from './config/load-options.js';
+import { layOver } from './config/overlay.js';
+import { resolveOptions } from './config/resolve-options.js';
+import { healthPaths } from './health/health-paths.js';
+import { CONTROL_DATA_SOURCE } from './request/inject-control.decorator.js';
+import { RoutingContext } from './request/routing-context.js';
+import { RoutingContextMiddleware } from './request/routing-context.middleware.js';
+import { ShardedDb, shardedDbProvider } from './request/sharded-db.js';
+import { ShardingExceptionFilter } from './request/sharding-exception.filter.js';
+import { Tenancy } from './request/tenancy.js';
+import { Fleet } from './shards/fleet.js';
+import { Shards } from './shards/shards.js';
+import { logTopology } from './topology-log.js';
+import type {
+  DynamicModule,
+  FactoryProvider,
+  InjectionToken,
+  MiddlewareConsumer,
+  ModuleMetadata,
+  NestModule,
+  OnApplicationShutdown,
+  OnModuleInit,
+  Provider,
+  Type,
+} from '@nestjs/common';
+import type { HealthOptions } from './health/health-paths.js';
+import type { ShardingOptions, ShardingOptionsFactory } from './sharding.options.js';
+import type { ShardingSettings } from './sharding.settings.js';
+
+/** Where health is mounted; known before the options are. `false` mounts nothing. */
+export interface ShardingSetup {
+  readonly health?: false | HealthOptions;
+}
+
+/** `forRootAsync`: exactly one of `useFactory`, `useClass` and `useExisting`. */
+export interface ShardingAsyncOptions extends ShardingSetup, Pick<ModuleMetadata, 'imports'> {
+  readonly useFactory?: (...parts: never[]) => ShardingOptions | Promise<ShardingOptions>;
+  readonly inject?: InjectionToken[];
+  readonly useClass?: Type<ShardingOptionsFactory>;
+  readonly useExisting?: InjectionToken<ShardingOptionsFactory>;
+}
+
+const SETTINGS = Symbol.for('nestjs-sharding.settings');
+
+/**
+ * The entry of the library. Global, and imported once an application: a second `forRoot` is refused.
+ *
+ * Without `database` in the options, `sharding.toml` with its overlays and the environment is read and the options are
+ * laid over it; with it, the options are all there is.
+ */
+@Module({})
+export class ShardingModule implements NestModule, OnModuleInit, OnApplicationShutdown {
+  constructor(
+    @Inject(SETTINGS) private readonly settings: ShardingSettings,
+    @Inject(Fleet) private readonly fleet: Fleet,
+    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
+  ) {}
+
+  /** @throws ShardingError `invalid_topology` at boot, listing every problem of the configuration */
+  static forRoot(options: ShardingOptions & ShardingSetup = {}): DynamicModule {
+    const { health, ...rest } = options;
+    return shardingModule({ health }, [settingsProvider(() => rest, [])]);
+  }
+
+  static forRootAsync(options: ShardingAsyncOptions): DynamicModule {
+    return shardingModule(options, asyncProviders(options), options.imports);
+  }
+
+  configure(consumer: MiddlewareConsumer): void {
+    consumer.apply(RoutingContextMiddleware).forRoutes({ path: '{*path}', method: RequestMethod.ALL });
+  }
+
+  onModuleInit(): void {
+    const instances = [...this.modules.values()].filter(({ metatype }) => metatype === ShardingModule);
+    if (instances.length > 1) {
+      throw configurationError(['ShardingModule.forRoot() is imported twice: import it once, it is global']);
+    }
+    logTopology(this.settings, this.fleet.totalMaxConnections, new Logger(ShardingModule.name));
+  }
+
+  /** After HTTP has closed: drains and closes every database. */
+  onApplicationShutdown(): Promise<void> {
+    return this.fleet.close();
+  }
+}
+
+function shardingModule(
+  { health }: { health?: ShardingSetup['health'] | undefined },
+  settings: Provider[],
+  imports: ModuleMetadata['imports'] = [],
+): DynamicModule {
+  const paths = health === false ? { readiness: [], liveness: [] } : healthPaths(health);
+  return {
+    module: ShardingModule,
+    global: true,
+    imports: [...imports, ...(health === false ? [] : [healthModule(health)])],
+    providers: [...settings, ...runtimeProviders([...paths.readiness, ...paths.liveness])],
+    exports: [Shards, ShardedDb, RoutingContext, CONTROL_DATA_SOURCE, Fleet],
+  };
+}
+
+/** A closure keeps what the user wrote: a provider value with passwords in it could be printed with the container. */
+function settingsProvider(
+  optionsOf: (...parts: never[]) => ShardingOptions | Promise<ShardingOptions>,
+  inject: InjectionToken[],
+): FactoryProvider<ShardingSettings> {
+  return {
+    provide: SETTINGS,
+    inject,
+    useFactory: async (...parts: unknown[]) => {
+      const options = await optionsOf(...(parts as never[]));
+      if (options.database !== undefined) return resolveOptions(options, 'code');
+      return resolveOptions(layOver({ ...loadShardingOptions() }, { ...options }), 'toml');
+    },
+  };
+}
+
+function asyncProviders({
+  useFactory,
+  inject = [],
+  useClass,
+  useExisting,
+}: ShardingAsyncOptions): Provider[] {
+  if (useFactory) return [settingsProvider(useFactory, inject)];
+  const token = useExisting ?? useClass;
+  if (token === undefined)
+    throw configurationError(['forRootAsync needs useFactory, useClass or useExisting']);
+  return [
+    settingsProvider((factory: ShardingOptionsFactory) => factory.createShardingOptions(), [token]),
+    ...(useClass ? [useClass] : []),
+  ];
+}
+
+function runtimeProviders(healthPaths: readonly string[]): Provider[] {
+  return [
+    RoutingContext,
+    RoutingContextMiddleware,
+    shardedDbProvider,
+    { provide: APP_FILTER, useClass: ShardingExceptionFilter },
+    {
+      provide: Fleet,
+      inject: [SETTINGS],
+      useFactory: (settings: ShardingSettings) => Fleet.create(settings),
+    },
+    {
+      provide: Tenancy,
+      inject: [SETTINGS],
+      useFactory: (settings: ShardingSettings) => new Tenancy(settings.tenancy, healthPaths),
+    },
+    {
+      provide: Shards,
+      inject: [SETTINGS, Fleet, RoutingContext],
+      useFactory: ({ topology, router }: ShardingSettings, { shards }: Fleet, keys: RoutingContext) =>
+        new Shards({ topology, shards, router: router ?? new HashRouter(), keys }),
+    },
+    {
+      provide: CONTROL_DATA_SOURCE,
+      scope: Scope.TRANSIENT, // asked only when somebody injects it: then it must be there
+      inject: [Fleet],
+      useFactory: ({ control }: Fleet) => {
+        if (control) return control.dataSource;
+        throw configurationError(['@InjectControl() needs a control database: set [database] primary_url']);
+      },
+    },
+  ];
+}
+
+async function healthModule(options: HealthOptions | undefined): Promise<DynamicModule> {
+  try {
+    const { ShardingHealthModule } = await import('./health/index.js');
+    return ShardingHealthModule.register(options);
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    new Logger(ShardingModule.name).log('no health routes: @nestjs/terminus is not installed');
+    return { module: class NoHealthModule {} };
+  }
+}

@@ -1,0 +1,100 @@
+import type { KeyObject } from 'node:crypto';
+import type { ShardRouter, Topology } from '@app/routing';
+import type { Secret } from './secret.js';
+import type {
+  CreateDataSource,
+  EntityList,
+  MigrationList,
+  SubscriberList,
+  TypeOrmOptions,
+} from './sharding.options.js';
+
+/**
+ * What the program runs on: complete, checked and frozen by `resolveOptions()`. Nobody applies a default later.
+ * What a user writes is in `sharding.options.ts`.
+ */
+export interface ShardingSettings {
+  readonly topology: Topology;
+  /** In declaration order, the same as `topology.shards`. */
+  readonly shards: readonly ShardSettings[];
+  /** Absent without a control database. */
+  readonly control?: DatabaseSettings;
+  /** True when no shard is configured: the control database is then the only shard, `default` at (0,0). */
+  readonly unsharded: boolean;
+  readonly tenancy: TenancySettings;
+  readonly router?: ShardRouter;
+  /** 0 disables the warning. */
+  readonly maxConnectionsWarnThreshold: number;
+  readonly drainTimeoutMs: number;
+  readonly typeorm: TypeOrmSettings;
+  readonly migrations: { readonly control: MigrationList; readonly shards: MigrationList };
+  /** Notes for the log at boot: legal, but probably not meant. */
+  readonly notices: readonly string[];
+}
+
+export interface ShardSettings {
+  readonly name: string;
+  readonly primary: DatabaseSettings;
+}
+
+/** One database server role: where it is and how much of it may be used. */
+export interface DatabaseSettings {
+  /** `control` or `shard:<name>`; the name in logs, errors and health. */
+  readonly target: string;
+  readonly url: Secret;
+  /** For what a transaction-mode pooler cannot do; `url` when not set. */
+  readonly maintenanceUrl?: Secret;
+  readonly poolSize: number;
+  readonly connectTimeoutMs: number;
+  /** 0: the server's own setting. */
+  readonly statementTimeoutMs: number;
+  readonly slowQueryThresholdMs: number;
+}
+
+/** What every `DataSource` is built with, beside the connection. */
+export interface TypeOrmSettings {
+  readonly shardEntities: EntityList;
+  readonly controlEntities: EntityList;
+  readonly subscribers: SubscriberList;
+  readonly options: TypeOrmOptions;
+  readonly createDataSource?: CreateDataSource;
+}
+
+export type TenancySettings =
+  | { readonly enabled: false }
+  | {
+      readonly enabled: true;
+      readonly required: 'on_use' | 'always';
+      readonly publicPaths: readonly string[];
+      /** UTF-8 bytes. */
+      readonly maxLength: number;
+      readonly source: TenantSourceSettings;
+      readonly normalize?: (tenant: string) => string;
+      readonly principalTenant?: PrincipalTenant;
+    };
+
+export type TenantSourceSettings =
+  | { readonly kind: 'header'; readonly headerName: string }
+  | { readonly kind: 'subdomain'; readonly baseDomain?: string }
+  | {
+      readonly kind: 'jwt';
+      readonly key:
+        { readonly secret: Secret } | { readonly publicKey: KeyObject } | { readonly jwksUrl: URL };
+      readonly issuer?: string;
+      readonly audience?: string;
+      readonly claim: string;
+    }
+  | { readonly kind: 'custom'; readonly resolve: CustomTenantSource };
+
+/** Reads the tenant from a request of any kind; `undefined` means there is none. */
+export type CustomTenantSource = (request: unknown) => string | undefined | Promise<string | undefined>;
+
+/**
+ * The tenant that the authenticated principal of a request belongs to.
+ *
+ * A string must equal the tenant of the request, else 403. `undefined` (nobody is known) is refused too;
+ * `null` says that this request may act without a principal, for example a login page.
+ */
+export type PrincipalTenant = (
+  request: unknown,
+) => string | null | undefined | Promise<string | null | undefined>;

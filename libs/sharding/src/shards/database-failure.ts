@@ -1,0 +1,94 @@
+import { QueryFailedError } from 'typeorm';
+import { ShardingError } from '@app/routing';
+
+/** SQLSTATEs that say "the server, or the way to it, is gone", whatever was asked. */
+const GONE = new Set([
+  '57P01', // admin_shutdown
+  '57P02', // crash_shutdown
+  '57P03', // cannot_connect_now
+  '57P05', // idle_session_timeout
+  '53300', // too_many_connections
+]);
+
+const QUERY_CANCELED = '57014';
+
+/** Errors of the operating system about a socket. */
+const SOCKET = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
+
+/** Messages of `pg` and of TypeORM that carry no code. */
+const GONE_MESSAGES =
+  /^(Connection terminated|Connection ended|Client was closed|Client has encountered a connection error|timeout expired|timeout exceeded when trying to connect|Query runner already released|Cannot use a pool after calling end)/;
+
+/** The SQLSTATE or system code of a driver's error, where it has one. */
+export function failureCode(error: unknown): string | undefined {
+  const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
+  if (typeof cause !== 'object' || cause === null) return undefined;
+  if (cause instanceof AggregateError) return failureCode(cause.errors[0]);
+  return 'code' in cause && typeof cause.code === 'string' ? cause.code : undefined;
+}
+
+/** Whether the connection is lost, as opposed to the statement being wrong. */
+export function isConnectionFailure(error: unknown): boolean {
+  const code = failureCode(error);
+  if (code !== undefined) return GONE.has(code) || SOCKET.has(code) || code.startsWith('08');
+  const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
+  return cause instanceof Error && GONE_MESSAGES.test(cause.message);
+}
+
+/** Whether the server itself refused a statement, which aborts the transaction around it. */
+export function isServerError(error: unknown): boolean {
+  const code = failureCode(error);
+  return code !== undefined && /^[0-9A-Z]{5}$/.test(code);
+}
+
+/**
+ * The error that a caller gets for a failed statement: a lost connection becomes `shard_unavailable`, a cancelled
+ * statement `deadline_exceeded`. Everything else is the caller's own and passes through untouched.
+ */
+export function statementError(target: string, error: unknown): unknown {
+  if (error instanceof ShardingError) return error;
+  if (isConnectionFailure(error)) {
+    return new ShardingError('shard_unavailable', `${described(target)} lost the connection${hint(error)}`, {
+      cause: error,
+    });
+  }
+  if (failureCode(error) === QUERY_CANCELED) {
+    return new ShardingError(
+      'deadline_exceeded',
+      `${described(target)} cancelled a statement (statement_timeout, or an administrator)`,
+      { cause: error },
+    );
+  }
+  return error;
+}
+
+/** The error for a connection that could not be opened or was not free in time. */
+export function checkoutError(target: string, error: unknown): ShardingError {
+  if (error instanceof ShardingError) return error;
+  const busy = error instanceof Error && error.message === 'timeout exceeded when trying to connect';
+  const what = busy ? 'has no free connection' : 'cannot be reached';
+  return new ShardingError('shard_unavailable', `${described(target)} ${what}${hint(error)}`, {
+    cause: error,
+  });
+}
+
+/** `shard "x"` or `the control database`, for messages. */
+export function described(target: string): string {
+  return target === 'control' ? 'the control database' : `shard "${target.replace(/^shard:/, '')}"`;
+}
+
+/** The code alone: a driver's message may name hosts and users. */
+function hint(error: unknown): string {
+  const code = failureCode(error);
+  return code === undefined ? '' : ` (${code})`;
+}

@@ -1,0 +1,175 @@
+import { DataSource } from 'typeorm';
+import pLimit from 'p-limit';
+import { ShardingError } from '@app/routing';
+import { dataSourceOptions } from './data-source-options.js';
+import { checkoutError, described } from './database-failure.js';
+import { withDedicatedConnection } from './dedicated-connection.js';
+import { instrument } from './instrument.js';
+import type pg from 'pg';
+import type { EntityList, PostgresOptions } from '../sharding.options.js';
+import type { DatabaseSettings, TypeOrmSettings } from '../sharding.settings.js';
+
+/** Connections of one pool right now. */
+export interface PoolStats {
+  readonly max: number;
+  readonly active: number;
+  readonly idle: number;
+  /** Callers that wait for a connection. */
+  readonly waiting: number;
+}
+
+/** A canceller gets this long, connecting included. */
+const CANCEL_LIMIT_MS = 1500;
+
+/**
+ * One server role of one target: owns its `DataSource`.
+ *
+ * Opens at first use, once for all callers; a failed open closes what it opened and can be tried again. Closing twice,
+ * while opening, or never having opened is fine; use after close is `shard_unavailable`.
+ */
+export class Database {
+  readonly target: string;
+  readonly poolSize: number;
+  readonly #settings: DatabaseSettings;
+  readonly #options: PostgresOptions;
+  readonly #create: NonNullable<TypeOrmSettings['createDataSource']>;
+  readonly #cancels = pLimit(1);
+  #source?: DataSource;
+  #building?: Promise<DataSource> | undefined;
+  #opening?: Promise<DataSource> | undefined;
+  #closing?: Promise<void>;
+
+  constructor(settings: DatabaseSettings, typeorm: TypeOrmSettings, entities: EntityList) {
+    this.target = settings.target;
+    this.poolSize = settings.poolSize;
+    this.#settings = settings;
+    this.#options = dataSourceOptions(settings, typeorm, entities);
+    this.#create = typeorm.createDataSource ?? ((_target, _role, options) => new DataSource(options));
+  }
+
+  /** The `DataSource`, connected or not. Its pool opens the database at the first checkout. */
+  build(): Promise<DataSource> {
+    return (this.#building ??= this.#build());
+  }
+
+  /** The connected `DataSource`. @throws ShardingError `shard_unavailable` */
+  async open(): Promise<DataSource> {
+    this.assertOpen();
+    return (this.#opening ??= this.#open());
+  }
+
+  /** @throws ShardingError `shard_unavailable` after {@link close} */
+  assertOpen(): void {
+    if (this.#closing) throw new ShardingError('shard_unavailable', `${described(this.target)} is closed`);
+  }
+
+  /** Zeros before the first use. */
+  stats(): PoolStats {
+    const pool = this.#source && poolOf(this.#source);
+    const idle = pool?.idleCount ?? 0;
+    const active = (pool?.totalCount ?? 0) - idle;
+    return { max: this.poolSize, active, idle, waiting: pool?.waitingCount ?? 0 };
+  }
+
+  /** Runs `work` on a connection outside the pool. */
+  dedicated<T>(purpose: string, limitMs: number, work: (client: pg.Client) => Promise<T>): Promise<T> {
+    const { maintenanceUrl, url, target } = this.#settings;
+    const ssl = this.#options.ssl as pg.ClientConfig['ssl'];
+    const options = {
+      url: maintenanceUrl ?? url,
+      limitMs,
+      applicationName: `nestjs-sharding ${purpose} ${target}`,
+    };
+    return withDedicatedConnection(ssl === undefined ? options : { ...options, ssl }, work);
+  }
+
+  /** Cancels the running statement of a backend. One at a time: cancels never crowd the server. */
+  cancel(pid: number): Promise<void> {
+    return this.#cancels(() =>
+      this.dedicated('cancel', CANCEL_LIMIT_MS, async (client) => {
+        await client.query('select pg_cancel_backend($1)', [pid]);
+      }),
+    );
+  }
+
+  /** Waits up to `drainTimeoutMs` for running work, then ends every connection. */
+  close(drainTimeoutMs: number): Promise<void> {
+    return (this.#closing ??= this.#close(drainTimeoutMs));
+  }
+
+  async #build(): Promise<DataSource> {
+    try {
+      const source = await this.#create(this.target, 'primary', this.#options);
+      instrument(source, this);
+      this.#source = source;
+      return source;
+    } catch (cause) {
+      this.#building = undefined;
+      throw checkoutError(this.target, cause);
+    }
+  }
+
+  async #open(): Promise<DataSource> {
+    try {
+      const source = await this.build();
+      return await initialize(source);
+    } catch (cause) {
+      this.#opening = undefined;
+      throw checkoutError(this.target, cause);
+    }
+  }
+
+  async #close(drainTimeoutMs: number): Promise<void> {
+    await this.#opening?.catch(() => undefined);
+    const source = await this.#building?.catch(() => undefined);
+    if (!source?.isInitialized) return;
+    await drained(poolOf(source), drainTimeoutMs);
+    await source.destroy();
+  }
+}
+
+/** What is used of `pg-pool`. */
+interface Pool {
+  readonly totalCount: number;
+  readonly idleCount: number;
+  readonly waitingCount: number;
+  end(): Promise<void>;
+  on(event: 'release', listener: () => void): void;
+  off(event: 'release', listener: () => void): void;
+}
+
+function poolOf(source: DataSource): Pool | undefined {
+  return (source.driver as unknown as { master?: Pool }).master;
+}
+
+/** TypeORM leaves the pool open when a step after its creation fails: end it, so that a retry starts clean. */
+async function initialize(source: DataSource): Promise<DataSource> {
+  try {
+    return await source.initialize();
+  } catch (error) {
+    const driver = source.driver as unknown as {
+      master?: Pool | undefined;
+      connectedQueryRunners: { release(): Promise<void> }[];
+    };
+    for (const runner of driver.connectedQueryRunners.slice()) await runner.release();
+    await driver.master?.end().catch(() => undefined); // already ended by TypeORM's own cleanup
+    driver.master = undefined;
+    throw error;
+  }
+}
+
+async function drained(pool: Pool | undefined, timeoutMs: number): Promise<void> {
+  if (!pool) return;
+  const quiet = () => pool.totalCount === pool.idleCount && pool.waitingCount === 0;
+  if (quiet()) return;
+  await new Promise<void>((resolve) => {
+    const done = () => {
+      clearTimeout(timer);
+      pool.off('release', check);
+      resolve();
+    };
+    const check = () => setImmediate(() => quiet() && done());
+    const timer = setTimeout(done, timeoutMs);
+    pool.on('release', check);
+  });
+}

@@ -1,0 +1,114 @@
+import { checkoutError, described, failureCode, statementError } from './database-failure.js';
+import { currentScope } from './work-scope.js';
+import type { DataSource, QueryRunner } from 'typeorm';
+import type { Database } from './database.js';
+import type { Backend } from './work-scope.js';
+
+/** What is used of TypeORM's PostgreSQL driver and runner beyond their public types. */
+interface Driver {
+  master?: unknown;
+  obtainMasterConnection(): Promise<[Backend, (error?: Error) => void]>;
+  createQueryRunner(mode: 'master' | 'slave'): PostgresRunner;
+}
+
+export interface PostgresRunner extends QueryRunner {
+  connect(): Promise<Backend & { query(sql: string): Promise<unknown> }>;
+  releasePostgresConnection(error?: Error): Promise<void>;
+}
+
+/** Statements that leave something behind in the session, apart from what raw SQL may do inside functions. */
+const SESSION_STATEMENT =
+  /^\s*(set(?!\s+(local|transaction|constraints)\b)|reset|listen|prepare|load|declare|discard|create\s+((local|global)\s+)?temp)/i;
+
+const ROLLBACK = /^rollback/i;
+
+/**
+ * Adds to one `DataSource` what TypeORM has no option for: it opens at the first checkout, failures say which target
+ * failed, statements belong to the caller's time limit, and no session state or open transaction of one request
+ * ever reaches the next one.
+ */
+export function instrument(source: DataSource, database: Database): void {
+  const driver = source.driver as unknown as Driver;
+  const obtain = driver.obtainMasterConnection.bind(driver);
+  driver.obtainMasterConnection = async () => {
+    if (!driver.master) await database.open();
+    currentScope()?.assertOpen();
+    try {
+      return await obtain();
+    } catch (error) {
+      throw checkoutError(database.target, error);
+    }
+  };
+  const create = driver.createQueryRunner.bind(driver);
+  driver.createQueryRunner = (mode) => instrumentRunner(create(mode), database);
+  const query = source.query.bind(source);
+  source.query = async <T>(sql: string, parameters?: unknown[], runner?: QueryRunner): Promise<T> => {
+    if (runner) {
+      touched(runner);
+      return query<T>(sql, parameters, runner);
+    }
+    const own = source.createQueryRunner();
+    try {
+      touched(own);
+      return await query<T>(sql, parameters, own);
+    } finally {
+      await own.release();
+    }
+  };
+}
+
+/** Raw SQL may have changed the session: the connection is reset before anybody else gets it. */
+const TOUCHED = Symbol('session touched');
+
+function touched(runner: QueryRunner): void {
+  (runner as { [TOUCHED]?: true })[TOUCHED] = true;
+}
+
+function instrumentRunner(runner: PostgresRunner, database: Database): PostgresRunner {
+  const send = runner.query.bind(runner) as (...args: unknown[]) => Promise<never>;
+  runner.query = async (sql: string, ...rest: unknown[]) => {
+    if (SESSION_STATEMENT.test(sql)) touched(runner);
+    const scope = ROLLBACK.test(sql) ? undefined : currentScope();
+    if (!scope) return send(sql, ...rest).catch((error: unknown) => refuse(database, error));
+    scope.assertOpen();
+    const backend = await runner.connect();
+    scope.assertOpen();
+    scope.enter(backend, database);
+    try {
+      return await send(sql, ...rest);
+    } catch (error) {
+      throw failureCode(error) === '57014' && scope.reason
+        ? scope.reason
+        : statementError(database.target, error);
+    } finally {
+      await scope.leave(backend);
+    }
+  };
+  const release = runner.release.bind(runner);
+  let resetting: Promise<void> | undefined;
+  runner.release = async () => {
+    if (runner.isReleased || resetting) return resetting;
+    if (runner.isTransactionActive) {
+      return runner.releasePostgresConnection(
+        new Error(`${described(database.target)}: transaction left open`),
+      );
+    }
+    if (!(runner as { [TOUCHED]?: true })[TOUCHED]) return release();
+    resetting = reset(runner); // the caller need not wait; the pool gets the connection when it is clean
+  };
+  return runner;
+}
+
+function refuse(database: Database, error: unknown): never {
+  throw statementError(database.target, error);
+}
+
+async function reset(runner: PostgresRunner): Promise<void> {
+  try {
+    const client = await runner.connect();
+    await client.query('discard all');
+    await runner.releasePostgresConnection();
+  } catch (error) {
+    await runner.releasePostgresConnection(error instanceof Error ? error : new Error('reset failed'));
+  }
+}

@@ -1,0 +1,7 @@
+/** What tests and the demonstration need of a real PostgreSQL. Nothing in here knows Jest. */
+export { expectNoConnections } from './leaks.js';
+export { FaultProxy } from './fault-proxy.js';
+export { freePort } from './free-port.js';
+export { PostgresServer, type ServerOptions } from './postgres-server.js';
+export { TestCluster } from './test-cluster.js';
+export { waitFor, type WaitOptions } from './wait-for.js';
