@@ -63,6 +63,18 @@ describe('a routing key', () => {
     expect(() => slotOf(key as RoutingKey)).toThrow(refused);
   });
 
+  it('must not hold NUL or half a surrogate pair at any position of any length', () => {
+    const refused = expect.objectContaining({ code: 'invalid_routing_key' });
+    for (let length = 1; length <= 13; length++) {
+      for (let at = 0; at < length; at++) {
+        for (const bad of ['\u0000', '\ud800', '\udfff']) {
+          const key = `${'a'.repeat(at)}${bad}${'a'.repeat(length - at - 1)}`;
+          expect(() => slotOf(key)).toThrow(refused);
+        }
+      }
+    }
+  });
+
   it('may be bytes made in another realm', () => {
     const foreign: unknown = runInNewContext('Uint8Array.of(0x61)');
     expect(foreign instanceof Uint8Array).toBe(false);
