@@ -12,7 +12,7 @@ export default {
   transform: { '^.+\\.ts$': ['@swc/jest'] },
   testTimeout: 30_000,
   maxWorkers: 2,
-  reporters: ['default', 'summary', '<rootDir>/test/support/summary.reporter.js'],
+  reporters: ['default', '<rootDir>/test/support/summary.reporter.js'],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
 };

@@ -65,7 +65,9 @@ export async function createDataDirectory({ initdb, user }: PostgresBinaries): P
 
 /** Adds settings to `postgresql.conf`; the last one of a name counts, and `alter system` still wins over it. */
 export async function writeSettings(directory: string, settings: Settings): Promise<void> {
-  const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value.replaceAll("'", "''")}'\n`);
+  const lines = Object.entries(settings).map(
+    ([name, value]) => `${name} = '${value.replaceAll("'", "''")}'\n`,
+  );
   await appendFile(join(dataOf(directory), 'postgresql.conf'), lines.join(''));
 }
 

@@ -32,7 +32,11 @@ export interface Deployment {
   /** Options for `ShardingModule.forRoot`: shards `shard0`, `shard1` ... with the auto-split, tenant by header. */
   options(database?: ShardingOptions['database']): ShardingOptions & { database: object };
   /** Runs one statement on a shard, or on control, behind the library's back. */
-  query(place: number | 'control', sql: string, params?: readonly unknown[]): Promise<Record<string, unknown>[]>;
+  query(
+    place: number | 'control',
+    sql: string,
+    params?: readonly unknown[],
+  ): Promise<Record<string, unknown>[]>;
 }
 
 /** Needs the shared server of Jest's global set-up; the databases end with it. */

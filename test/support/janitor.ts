@@ -67,15 +67,20 @@ function janitorProgram(): void {
   const read = (file: string) => attempt(() => fs.readFileSync(file, 'latin1')) ?? '';
   const onLinux = process.platform === 'linux';
   const ps = (...args: string[]) => attempt(() => execFileSync('ps', args, { encoding: 'latin1' })) ?? '';
-  const commandOf = (pid: number) => (onLinux ? read(`/proc/${pid}/cmdline`) : ps('-p', String(pid), '-o', 'command='));
-  const isAlive = (pid: number) => attempt(() => process.kill(pid, 0)) === true && !/\) Z /.test(read(`/proc/${pid}/stat`));
+  const commandOf = (pid: number) =>
+    onLinux ? read(`/proc/${pid}/cmdline`) : ps('-p', String(pid), '-o', 'command=');
+  const isAlive = (pid: number) =>
+    attempt(() => process.kill(pid, 0)) === true && !/\) Z /.test(read(`/proc/${pid}/stat`));
   const childrenOf = (pid: number): number[] => {
     const rows = onLinux
       ? fs.readdirSync('/proc').map((entry) => read(`/proc/${entry}/stat`).replace(/ \(.*\) \S+ /s, ' '))
       : ps('-A', '-o', 'pid=,ppid=').split('\n');
-    return rows.map((row) => row.trim().split(/\s+/).map(Number)).flatMap(([child, parent]) => (child && parent === pid ? [child] : []));
+    return rows
+      .map((row) => row.trim().split(/\s+/).map(Number))
+      .flatMap(([child, parent]) => (child && parent === pid ? [child] : []));
   };
-  const signalAll = (pids: number[], signal: NodeJS.Signals) => pids.forEach((pid) => attempt(() => process.kill(pid, signal)));
+  const signalAll = (pids: number[], signal: NodeJS.Signals) =>
+    pids.forEach((pid) => attempt(() => process.kill(pid, signal)));
   const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
   const endServer = async (directory: string, pid: number) => {
@@ -109,6 +114,8 @@ function janitorProgram(): void {
     }
   });
   process.stdin.on('close', () => {
-    void Promise.all([...kept].map(([directory, pid]) => cleanUp(directory, pid))).then(() => process.exit(0));
+    void Promise.all([...kept].map(([directory, pid]) => cleanUp(directory, pid))).then(() =>
+      process.exit(0),
+    );
   });
 }

@@ -1,12 +1,12 @@
 import { databaseOf, runOnce, withDatabase } from './admin-query.js';
 import { waitFor } from './wait-for.js';
 
-/** Waits up to 5 s until nobody is connected to the database; fails with a list of those who still are. */
-export async function expectNoConnections(url: string): Promise<void> {
+/** Waits up to `timeoutMs` until nobody is connected to the database; fails with a list of those who still are. */
+export async function expectNoConnections(url: string, timeoutMs = 5000): Promise<void> {
   const name = databaseOf(url);
   const none = async () => (await connectionsTo(url, name)).length === 0;
   try {
-    await waitFor(none, { what: `the connections to ${name} to close`, timeoutMs: 5000 });
+    await waitFor(none, { what: `the connections to ${name} to close`, timeoutMs });
   } catch (cause) {
     const open = await connectionsTo(url, name);
     const lines = open.map((row) => `  ${JSON.stringify(row)}`).join('\n');

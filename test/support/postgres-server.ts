@@ -161,7 +161,8 @@ export class PostgresServer {
   }
 
   #running(): Postmaster {
-    if (!this.#postmaster?.isRunning) throw new Error(`server "${this.name}" is not running; call restart() first`);
+    if (!this.#postmaster?.isRunning)
+      throw new Error(`server "${this.name}" is not running; call restart() first`);
     return this.#postmaster;
   }
 }

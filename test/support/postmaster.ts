@@ -32,7 +32,10 @@ export class Postmaster {
   /** Starts the server of `directory` and waits until it accepts connections (read-only ones on a replica). */
   static async launch(binaries: PostgresBinaries, directory: string): Promise<Postmaster> {
     const child = spawnServer(binaries, directory);
-    await Promise.race([once(child, 'spawn'), once(child, 'error').then(([error]) => Promise.reject(error as Error))]);
+    await Promise.race([
+      once(child, 'spawn'),
+      once(child, 'error').then(([error]) => Promise.reject(error as Error)),
+    ]);
     if (child.pid === undefined) throw new StartError('the server process has no pid');
     janitor.keep(directory, child.pid);
     const postmaster = new Postmaster(child, child.pid);

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
+import { errorCode } from './error-code.js';
 import { waitFor } from './wait-for.js';
 
 interface ProcessEntry {
@@ -15,7 +16,7 @@ export function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return errorCode(error) === 'EPERM';
   }
 }
 
@@ -31,14 +32,16 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    if (errorCode(error) !== 'ESRCH') throw error;
   }
 }
 
 /** Waits until none of the processes is alive; false when some still are after `timeoutMs`. */
 export async function areGone(pids: readonly number[], timeoutMs: number): Promise<boolean> {
   const check = async () => !pids.some(isAlive);
-  return waitFor(check, { what: `the end of processes ${pids.join(', ')}`, timeoutMs, everyMs: 5 }).catch(() => false);
+  return waitFor(check, { what: `the end of processes ${pids.join(', ')}`, timeoutMs, everyMs: 5 }).catch(
+    () => false,
+  );
 }
 
 function allProcesses(): ProcessEntry[] {
@@ -63,6 +66,8 @@ function listedByPs(): ProcessEntry[] {
   const table = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,state='], { encoding: 'utf8' });
   return table.split('\n').flatMap((line) => {
     const [pid, parent, state] = line.trim().split(/\s+/);
-    return pid && parent && state ? [{ pid: Number(pid), parent: Number(parent), state: state.charAt(0) }] : [];
+    return pid && parent && state
+      ? [{ pid: Number(pid), parent: Number(parent), state: state.charAt(0) }]
+      : [];
   });
 }

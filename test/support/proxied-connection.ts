@@ -13,37 +13,43 @@ export interface Weather {
 export class ProxiedConnection {
   /** Resolves when both sockets are closed. */
   readonly closed: Promise<void>;
-  readonly #client: Socket;
-  readonly #server: Socket;
+  readonly #sockets: readonly [client: Socket, server: Socket];
   readonly #weather: Weather;
   readonly #end = new AbortController();
 
   constructor(client: Socket, port: number, weather: Weather) {
-    this.#client = client;
-    this.#server = connect({ host: '127.0.0.1', port, allowHalfOpen: true, noDelay: true });
-    this.#client.setNoDelay(true);
+    const server = connect({ host: '127.0.0.1', port, allowHalfOpen: true });
+    this.#sockets = [client, server];
     this.#weather = weather;
-    const bothClosed = [once(client, 'close'), once(this.#server, 'close')];
-    this.closed = Promise.all(bothClosed).then(() => undefined);
-    void this.#pump(this.#client, this.#server);
-    void this.#pump(this.#server, this.#client);
+    this.closed = Promise.all(this.#sockets.map(untilClosed)).then(() => this.#end.abort());
+    for (const socket of this.#sockets) {
+      socket.setNoDelay(true);
+      socket.on('error', () => this.reset());
+    }
+    this.#pipe(client, server);
+    this.#pipe(server, client);
   }
 
   /** RST on both sides. */
   reset(): void {
     this.#end.abort();
-    this.#client.resetAndDestroy();
-    this.#server.resetAndDestroy();
+    for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
-  async #pump(from: Socket, to: Socket): Promise<void> {
-    try {
-      for await (const chunk of from as AsyncIterable<Buffer>) await this.#forward(chunk, to);
-      await this.#passable();
-      to.end();
-    } catch {
-      this.reset();
-    }
+  #pipe(from: Socket, to: Socket): void {
+    from.on('data', (chunk: Buffer) => {
+      from.pause();
+      this.#forward(chunk, to).then(
+        () => from.resume(),
+        () => this.reset(),
+      );
+    });
+    from.on('end', () => {
+      this.#passable().then(
+        () => to.end(),
+        () => this.reset(),
+      );
+    });
   }
 
   /** The one place where data passes: cutting at a protocol message would go here. */
@@ -52,10 +58,18 @@ export class ProxiedConnection {
     if (!to.write(chunk)) await once(to, 'drain', { signal: this.#end.signal });
   }
 
+  /** Waits for the weather. */
   async #passable(): Promise<void> {
     const { signal } = this.#end;
     if (this.#weather.delayMs > 0) await pause(this.#weather.delayMs, undefined, { signal });
-    while (this.#weather.healed && !signal.aborted) await Promise.race([this.#weather.healed, once(signal, 'abort')]);
+    while (this.#weather.healed && !signal.aborted) {
+      await Promise.race([this.#weather.healed, once(signal, 'abort')]);
+    }
     signal.throwIfAborted();
   }
+}
+
+/** Not `once()`: that one fails when the socket reports an error before it closes. */
+function untilClosed(socket: Socket): Promise<void> {
+  return new Promise((resolve) => socket.once('close', () => resolve()));
 }

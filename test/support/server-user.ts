@@ -13,7 +13,8 @@ export type ServerUser = { readonly uid: number; readonly gid: number } | Record
 export async function serverUser(): Promise<ServerUser> {
   if (process.getuid?.() !== 0) return {};
   const user = (await lookUp('postgres')) ?? (await createUser('postgres')) ?? (await lookUp('nobody'));
-  if (!user) throw new Error('PostgreSQL does not run as root, and there is neither a user "postgres" nor "nobody"');
+  if (!user)
+    throw new Error('PostgreSQL does not run as root, and there is neither a user "postgres" nor "nobody"');
   return user;
 }
 

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import type { Client } from 'pg';
 import { runOnce, withClient } from './admin-query.js';
 import { dataOf, removeDataDirectory, writeSettings } from './data-directory.js';
+import { errorCode } from './error-code.js';
 import { createScratchDirectory } from './scratch-directory.js';
 import type { ServerUser } from './server-user.js';
 import { waitFor } from './wait-for.js';
@@ -13,7 +14,15 @@ const run = promisify(execFile);
 
 /** Files of the running primary that a copy must not contain, and directories that must be empty in it. */
 const LEFT_OUT = new Set(['postmaster.pid', 'postmaster.opts', 'backup_label', 'standby.signal']);
-const EMPTIED = new Set(['pg_wal', 'pg_replslot', 'pg_dynshmem', 'pg_notify', 'pg_serial', 'pg_snapshots', 'pg_subtrans']);
+const EMPTIED = new Set([
+  'pg_wal',
+  'pg_replslot',
+  'pg_dynshmem',
+  'pg_notify',
+  'pg_serial',
+  'pg_snapshots',
+  'pg_subtrans',
+]);
 
 export interface ReplicaPlan {
   /** URL of the primary's superuser. */
@@ -68,7 +77,7 @@ async function copyTree(source: string, target: string): Promise<void> {
 }
 
 function ignoreVanished(error: unknown): void {
-  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+  if (errorCode(error) !== 'ENOENT') throw error;
 }
 
 function connectionInfo({ primary, name }: ReplicaPlan): string {

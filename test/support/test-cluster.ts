@@ -32,7 +32,9 @@ export class TestCluster {
   }
 
   /** A new database with a unique name; returns its URL. `label` shows in the name. */
-  async createDatabase(options: { readonly template?: string; readonly label?: string } = {}): Promise<string> {
+  async createDatabase(
+    options: { readonly template?: string; readonly label?: string } = {},
+  ): Promise<string> {
     const name = uniqueName(options.label ?? 'test');
     await createDatabase(this.#url, name, options.template);
     return withDatabase(this.#url, name);
@@ -73,9 +75,15 @@ export class TestCluster {
     try {
       const url = withDatabase(this.#url, draft);
       await prepare(url);
-      await waitFor(async () => (await this.connections(url)) === 0, { what: `connections to ${template} to close` });
-      await this.query(`alter database ${pg.escapeIdentifier(draft)} rename to ${pg.escapeIdentifier(template)}`);
-      await this.query(`alter database ${pg.escapeIdentifier(template)} with is_template true allow_connections false`);
+      await waitFor(async () => (await this.connections(url)) === 0, {
+        what: `connections to ${template} to close`,
+      });
+      await this.query(
+        `alter database ${pg.escapeIdentifier(draft)} rename to ${pg.escapeIdentifier(template)}`,
+      );
+      await this.query(
+        `alter database ${pg.escapeIdentifier(template)} with is_template true allow_connections false`,
+      );
     } catch (error) {
       await dropDatabase(this.#url, draft);
       throw error;
@@ -85,5 +93,10 @@ export class TestCluster {
 
 function uniqueName(label: string): string {
   const suffix = `_${process.pid}_${randomBytes(4).toString('hex')}`;
-  return label.replaceAll(/\W/g, '_').toLowerCase().slice(0, MAX_NAME - suffix.length) + suffix;
+  return (
+    label
+      .replaceAll(/\W/g, '_')
+      .toLowerCase()
+      .slice(0, MAX_NAME - suffix.length) + suffix
+  );
 }

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { errorMessage } from './error-code.js';
 
 export interface WaitOptions {
   /** Names the condition in the error. */
@@ -11,7 +12,10 @@ export interface WaitOptions {
  * Repeats `check` until it gives something other than `undefined` or `false`, and returns that.
  * A check that throws counts as "not yet". After `timeoutMs` (5000) it fails, naming `what` and the last error.
  */
-export async function waitFor<T>(check: () => Promise<T | undefined | false>, options: WaitOptions): Promise<T> {
+export async function waitFor<T>(
+  check: () => Promise<T | undefined | false>,
+  options: WaitOptions,
+): Promise<T> {
   const { what, timeoutMs = 5000, everyMs = 20 } = options;
   const deadline = performance.now() + timeoutMs;
   let lastError: unknown;
@@ -25,7 +29,7 @@ export async function waitFor<T>(check: () => Promise<T | undefined | false>, op
     if (performance.now() + everyMs >= deadline) break;
     await pause(everyMs);
   }
-  const reason = lastError instanceof Error ? `; last error: ${lastError.message}` : '';
+  const reason = lastError === undefined ? '' : `; last error: ${errorMessage(lastError)}`;
   throw new Error(`gave up after ${timeoutMs} ms waiting for ${what}${reason}`, { cause: lastError });
 }
 

@@ -220,5 +220,7 @@ async function noStatement(mark: string): Promise<void> {
       'control',
       `select pid from pg_stat_activity where state = 'active' and query like '%/* ${mark} */%' and pid <> pg_backend_pid()`,
     );
-  await waitFor(async () => (await running()).length === 0, { what: `the statement "${mark}" to be cancelled` });
+  await waitFor(async () => (await running()).length === 0, {
+    what: `the statement "${mark}" to be cancelled`,
+  });
 }

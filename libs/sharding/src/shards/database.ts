@@ -60,7 +60,13 @@ export class Database {
 
   /** @throws ShardingError `shard_unavailable` after {@link close} */
   assertOpen(): void {
-    if (this.#closing) throw new ShardingError('shard_unavailable', `${described(this.target)} is closed`);
+    const closed = this.closedError;
+    if (closed) throw closed;
+  }
+
+  /** Why nothing can be sent any more; undefined before {@link close}. */
+  get closedError(): ShardingError | undefined {
+    return this.#closing && new ShardingError('shard_unavailable', `${described(this.target)} is closed`);
   }
 
   /** Zeros before the first use. */
@@ -83,11 +89,11 @@ export class Database {
     return withDedicatedConnection(ssl === undefined ? options : { ...options, ssl }, work);
   }
 
-  /** Cancels the running statement of a backend. One at a time: cancels never crowd the server. */
-  cancel(pid: number): Promise<void> {
+  /** Cancels the running statements of backends. One call at a time: cancels never crowd the server. */
+  cancel(pids: readonly number[]): Promise<void> {
     return this.#cancels(() =>
       this.dedicated('cancel', CANCEL_LIMIT_MS, async (client) => {
-        await client.query('select pg_cancel_backend($1)', [pid]);
+        await client.query('select pg_cancel_backend(pid) from unnest($1::int[]) as pid', [pids]);
       }),
     );
   }
@@ -124,6 +130,9 @@ export class Database {
     const source = await this.#building?.catch(() => undefined);
     if (!source?.isInitialized) return;
     await drained(poolOf(source), drainTimeoutMs);
+    const pids = runnersOf(source).map((runner) => runner.databaseConnection.processID);
+    if (pids.length > 0) await this.cancel(pids).catch(() => undefined); // a server does not notice a closed socket
+    await discardRunners(source, `${described(this.target)} is closed`);
     await source.destroy();
   }
 }
@@ -139,7 +148,30 @@ interface Pool {
 }
 
 function poolOf(source: DataSource): Pool | undefined {
-  return (source.driver as unknown as { master?: Pool }).master;
+  return (source.driver as unknown as Driver).master;
+}
+
+/** What is used of TypeORM's driver. */
+interface Driver {
+  master?: Pool | undefined;
+  readonly connectedQueryRunners: readonly ConnectedRunner[];
+}
+
+interface ConnectedRunner {
+  readonly databaseConnection: { readonly processID: number };
+  releasePostgresConnection(error: Error): Promise<void>;
+}
+
+/** The runners that hold a connection now. */
+function runnersOf(source: DataSource): ConnectedRunner[] {
+  return (source.driver as unknown as Driver).connectedQueryRunners.slice();
+}
+
+/** Ends the connections that are still in use: their statements reject. */
+async function discardRunners(source: DataSource, reason: string): Promise<void> {
+  const { connectedQueryRunners } = source.driver as unknown as Driver;
+  for (const runner of connectedQueryRunners.slice())
+    await runner.releasePostgresConnection(new Error(reason));
 }
 
 /** TypeORM leaves the pool open when a step after its creation fails: end it, so that a retry starts clean. */
@@ -147,11 +179,8 @@ async function initialize(source: DataSource): Promise<DataSource> {
   try {
     return await source.initialize();
   } catch (error) {
-    const driver = source.driver as unknown as {
-      master?: Pool | undefined;
-      connectedQueryRunners: { release(): Promise<void> }[];
-    };
-    for (const runner of driver.connectedQueryRunners.slice()) await runner.release();
+    await discardRunners(source, 'opening failed');
+    const driver = source.driver as unknown as Driver;
     await driver.master?.end().catch(() => undefined); // already ended by TypeORM's own cleanup
     driver.master = undefined;
     throw error;

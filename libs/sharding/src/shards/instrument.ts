@@ -1,5 +1,6 @@
 import { checkoutError, described, failureCode, statementError } from './database-failure.js';
 import { currentScope } from './work-scope.js';
+import type { ShardingError } from '@app/routing';
 import type { DataSource, QueryRunner } from 'typeorm';
 import type { Database } from './database.js';
 import type { Backend } from './work-scope.js';
@@ -69,7 +70,11 @@ function instrumentRunner(runner: PostgresRunner, database: Database): PostgresR
   runner.query = async (sql: string, ...rest: unknown[]) => {
     if (SESSION_STATEMENT.test(sql)) touched(runner);
     const scope = ROLLBACK.test(sql) ? undefined : currentScope();
-    if (!scope) return send(sql, ...rest).catch((error: unknown) => refuse(database, error));
+    if (!scope) {
+      return send(sql, ...rest).catch((error: unknown) => {
+        throw refused(database, error);
+      });
+    }
     scope.assertOpen();
     const backend = await runner.connect();
     scope.assertOpen();
@@ -99,8 +104,10 @@ function instrumentRunner(runner: PostgresRunner, database: Database): PostgresR
   return runner;
 }
 
-function refuse(database: Database, error: unknown): never {
-  throw statementError(database.target, error);
+/** A cancelled statement is told as what cancelled it: the caller's limit, or the close of the database. */
+function refused(database: Database, error: unknown, reason?: ShardingError): unknown {
+  if (failureCode(error) !== '57014') return statementError(database.target, error);
+  return reason ?? database.closedError ?? statementError(database.target, error);
 }
 
 async function reset(runner: PostgresRunner): Promise<void> {

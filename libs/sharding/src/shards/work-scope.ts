@@ -62,7 +62,7 @@ class WorkScope {
   }
 
   private async cancel(backend: Backend, database: Database): Promise<void> {
-    await database.cancel(backend.processID).catch(() => undefined); // frozen or gone: the socket is next
+    await database.cancel([backend.processID]).catch(() => undefined); // frozen or gone: the socket is next
     setTimeout(() => {
       if (this.#inFlight.has(backend)) backend.connection.stream.destroy();
     }, CANCEL_GRACE_MS).unref();
