@@ -5,7 +5,8 @@ export default {
   testMatch: ['**/*.spec.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
-    '^@app/(.*)$': '<rootDir>/libs/$1/src/index.ts',
+    '^@app/sharding/health$': '<rootDir>/libs/sharding/src/health/index.ts',
+    '^@app/([^/]*)$': '<rootDir>/libs/$1/src/index.ts',
     '^@test/support$': '<rootDir>/test/support/index.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },

@@ -1,3 +1,5 @@
+import { Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 
 /** A row as the driver returns it. */
@@ -5,10 +7,13 @@ export type Row = Record<string, unknown>;
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const QUERY_TIMEOUT_MS = 30_000;
+const CLOSE_TIMEOUT_MS = 1_000;
 
-/** Lends a connection of its own to `work` and closes it afterwards. */
+/** Lends a connection of its own to `work` and closes it afterwards, also when the server no longer answers. */
 export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const socket = new Socket();
   const client = new pg.Client({
+    stream: () => socket,
     connectionString: url,
     application_name: 'test-admin',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -19,7 +24,8 @@ export async function withClient<T>(url: string, work: (client: pg.Client) => Pr
     await client.connect();
     return await work(client);
   } finally {
-    await client.end();
+    await Promise.race([client.end(), pause(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
+    socket.destroy();
   }
 }
 

@@ -6,7 +6,7 @@ import { runOnce } from './admin-query.js';
 import { TestCluster } from './test-cluster.js';
 import type { INestApplication, ModuleMetadata, Type } from '@nestjs/common';
 import type { NestApplicationOptions } from '@nestjs/common';
-import type { ShardingOptions } from '@app/sharding';
+import type { ShardingOptions, ShardingSetup } from '@app/sharding';
 
 /** The sharded table of the tests. */
 @Entity('notes')
@@ -73,7 +73,7 @@ export async function deployment(shards = 2): Promise<Deployment> {
 
 /** Boots an application with `ShardingModule`; the caller closes it. */
 export async function bootApp(
-  sharding: ShardingOptions & { health?: false },
+  sharding: ShardingOptions & ShardingSetup,
   parts: ModuleMetadata = {},
   nest: NestApplicationOptions = { logger: false },
 ): Promise<INestApplication> {
@@ -81,7 +81,7 @@ export async function bootApp(
   return app.init();
 }
 
-function testModule(sharding: ShardingOptions & { health?: false }, parts: ModuleMetadata): Type {
+function testModule(sharding: ShardingOptions & ShardingSetup, parts: ModuleMetadata): Type {
   @Module({ ...parts, imports: [ShardingModule.forRoot(sharding), ...(parts.imports ?? [])] })
   class TestModule {}
   return TestModule;
