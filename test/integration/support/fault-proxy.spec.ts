@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { FaultProxy, TestCluster, expectNoConnections, freePort, waitFor } from '@test/support';
+import { withClient } from '../../support/admin-query.js';
 
 const cluster = TestCluster.attach();
 let database: string;
@@ -25,7 +26,7 @@ async function connect(): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: proxy.url(database),
     connectionTimeoutMillis: 300,
-    query_timeout: 300,
+    query_timeout: 5000,
   });
   client.on('error', () => undefined);
   clients.push(client);
@@ -75,7 +76,7 @@ describe('FaultProxy', () => {
     const client = await connect();
     proxy.blackHole();
     await expect(connect()).rejects.toThrow('timeout');
-    const late = client.query({ text: 'select 1 as one', query_timeout: 5000 } as pg.QueryConfig);
+    const late = client.query('select 1 as one');
     const answered = late.then(() => true);
     expect(await Promise.race([answered, new Promise((resolve) => setTimeout(resolve, 200, false))])).toBe(
       false,
@@ -83,6 +84,11 @@ describe('FaultProxy', () => {
     proxy.heal();
     expect((await late).rows).toEqual([{ one: 1 }]);
     expect(await one(await connect())).toBe(1);
+  });
+
+  it('does not hold up the harness itself for long', async () => {
+    const working = withClient(proxy.url(database), async () => proxy.blackHole());
+    await expect(working).resolves.toBeUndefined();
   });
 
   it('delays each direction', async () => {

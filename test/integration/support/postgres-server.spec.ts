@@ -33,7 +33,7 @@ describe('PostgresServer', () => {
   });
 
   it('creates and drops databases whose names need quoting', async () => {
-    const name = `it's "quoted"/é`;
+    const name = `it's "quoted" é`;
     const client = await connect(await server.createDatabase(name));
     expect((await client.query('select current_database() as name')).rows).toEqual([{ name }]);
     await client.end();
