@@ -59,7 +59,7 @@ export function routerContract(
     const router = await make();
     for (const names of [shards, shards.toReversed()]) {
       const topology = createTopology(names.map((name) => ({ name })));
-      const answers = await Promise.all(keys.map((key) => router.route(key, topology)));
+      const answers = await Promise.all(keys.map(async (key) => router.route(key, topology)));
       expect(answers.filter(({ name }) => !names.includes(name))).toEqual([]);
     }
   });
@@ -89,7 +89,7 @@ async function routeAll(
   keys: readonly RoutingKey[],
   topology: Topology,
 ): Promise<string[]> {
-  const answers = await Promise.all(keys.map((key) => routeKey(router, key, topology)));
+  const answers = await Promise.all(keys.map(async (key) => routeKey(router, key, topology)));
   return answers.map(({ name }) => name);
 }
 

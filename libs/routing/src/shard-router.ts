@@ -20,14 +20,14 @@ import type { Topology } from './topology.js';
 export abstract class ShardRouter {
   /**
    * The shard of a valid key. The answer must be a shard of the topology given.
-   * May wait (a cache, a database); called for every routed piece of work, so it should be quick.
+   * May wait (a cache, a database), or answer at once without a promise; called for every routed piece of work, so it should be quick.
    */
-  abstract route(key: RoutingKey, topology: Topology): Promise<TopologyShard>;
+  abstract route(key: RoutingKey, topology: Topology): TopologyShard | Promise<TopologyShard>;
 }
 
 /** The default: the owner of the key's slot in group 0. */
 export class HashRouter extends ShardRouter {
-  override async route(key: RoutingKey, topology: Topology): Promise<TopologyShard> {
+  override route(key: RoutingKey, topology: Topology): TopologyShard | Promise<TopologyShard> {
     return topology.shardOf(key);
   }
 }
@@ -36,17 +36,23 @@ export class HashRouter extends ShardRouter {
  * Asks a router, trusting neither side: the key is checked before, and the answer must name a shard of the topology
  * (one of an older topology with the same name will do). Always call routers through this.
  *
+ * @returns at once where the router answers at once; `await` it either way
  * @throws ShardingError `invalid_routing_key`; `out_of_topology` for an answer that is no shard of the topology;
  *   what the router throws passes through
  */
-export async function routeKey(
+export function routeKey(
   router: ShardRouter,
   key: RoutingKey,
   topology: Topology,
-): Promise<TopologyShard> {
+): TopologyShard | Promise<TopologyShard> {
   assertRoutingKey(key);
-  const answer: Partial<TopologyShard> | undefined = await router.route(key, topology);
-  const name = answer?.name;
+  const answer = router.route(key, topology);
+  if (answer instanceof Promise) return answer.then((shard) => checked(shard, router, topology));
+  return checked(answer, router, topology);
+}
+
+function checked(answer: TopologyShard, router: ShardRouter, topology: Topology): TopologyShard {
+  const name = (answer as Partial<TopologyShard> | undefined)?.name;
   if (name !== undefined && topology.has(name)) return topology.byName(name);
   const known = topology.shards.map((shard) => shard.name);
   const said = name === undefined ? 'no shard' : `shard ${quote(name)}`;

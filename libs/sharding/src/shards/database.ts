@@ -37,6 +37,7 @@ export class Database {
   #source?: DataSource;
   #building?: Promise<DataSource> | undefined;
   #opening?: Promise<DataSource> | undefined;
+  #opened?: DataSource;
   #closing?: Promise<void>;
 
   constructor(settings: DatabaseSettings, typeorm: TypeOrmSettings, entities: EntityList) {
@@ -50,6 +51,11 @@ export class Database {
   /** The `DataSource`, connected or not. Its pool opens the database at the first checkout. */
   build(): Promise<DataSource> {
     return (this.#building ??= this.#build());
+  }
+
+  /** The connected `DataSource`, where it is open already. */
+  get opened(): DataSource | undefined {
+    return this.#closing ? undefined : this.#opened;
   }
 
   /** The connected `DataSource`. @throws ShardingError `shard_unavailable` */
@@ -117,8 +123,8 @@ export class Database {
 
   async #open(): Promise<DataSource> {
     try {
-      const source = await this.build();
-      return await initialize(source);
+      this.#opened = await initialize(await this.build());
+      return this.#opened;
     } catch (cause) {
       this.#opening = undefined;
       throw checkoutError(this.target, cause);

@@ -3,7 +3,7 @@ import { currentScope } from './work-scope.js';
 import type { ShardingError } from '@app/routing';
 import type { DataSource, QueryRunner } from 'typeorm';
 import type { Database } from './database.js';
-import type { Backend } from './work-scope.js';
+import type { Backend, WorkScope } from './work-scope.js';
 
 /** What is used of TypeORM's PostgreSQL driver and runner beyond their public types. */
 interface Driver {
@@ -31,14 +31,13 @@ const ROLLBACK = /^rollback/i;
 export function instrument(source: DataSource, database: Database): void {
   const driver = source.driver as unknown as Driver;
   const obtain = driver.obtainMasterConnection.bind(driver);
+  const failed = (error: unknown): never => {
+    throw checkoutError(database.target, error);
+  };
   driver.obtainMasterConnection = async () => {
     if (!driver.master) await database.open();
     currentScope()?.assertOpen();
-    try {
-      return await obtain();
-    } catch (error) {
-      throw checkoutError(database.target, error);
-    }
+    return obtain().catch(failed);
   };
   const create = driver.createQueryRunner.bind(driver);
   driver.createQueryRunner = (mode) => instrumentRunner(create(mode), database);
@@ -67,32 +66,31 @@ function touched(runner: QueryRunner): void {
 
 function instrumentRunner(runner: PostgresRunner, database: Database): PostgresRunner {
   const send = runner.query.bind(runner) as (...args: unknown[]) => Promise<never>;
-  runner.query = async (sql: string, ...rest: unknown[]) => {
+  const failed = (error: unknown): never => {
+    throw refused(database, error);
+  };
+  runner.query = (sql: string, ...rest: unknown[]) => {
     if (SESSION_STATEMENT.test(sql)) touched(runner);
     const scope = ROLLBACK.test(sql) ? undefined : currentScope();
-    if (!scope) {
-      return send(sql, ...rest).catch((error: unknown) => {
-        throw refused(database, error);
-      });
-    }
+    return scope ? sendWithin(scope, () => send(sql, ...rest)) : send(sql, ...rest).catch(failed);
+  };
+  const sendWithin = async (scope: WorkScope, statement: () => Promise<never>) => {
     scope.assertOpen();
     const backend = await runner.connect();
     scope.assertOpen();
     scope.enter(backend, database);
     try {
-      return await send(sql, ...rest);
+      return await statement();
     } catch (error) {
-      throw failureCode(error) === '57014' && scope.reason
-        ? scope.reason
-        : statementError(database.target, error);
+      throw refused(database, error, scope.reason);
     } finally {
       await scope.leave(backend);
     }
   };
   const release = runner.release.bind(runner);
   let resetting: Promise<void> | undefined;
-  runner.release = async () => {
-    if (runner.isReleased || resetting) return resetting;
+  runner.release = () => {
+    if (runner.isReleased || resetting) return resetting ?? Promise.resolve();
     if (runner.isTransactionActive) {
       return runner.releasePostgresConnection(
         new Error(`${described(database.target)}: transaction left open`),
@@ -100,6 +98,7 @@ function instrumentRunner(runner: PostgresRunner, database: Database): PostgresR
     }
     if (!(runner as { [TOUCHED]?: true })[TOUCHED]) return release();
     resetting = reset(runner); // the caller need not wait; the pool gets the connection when it is clean
+    return Promise.resolve();
   };
   return runner;
 }

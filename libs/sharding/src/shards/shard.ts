@@ -1,7 +1,9 @@
 import { Database } from './database.js';
+import { chain } from './maybe-promise.js';
 import { ShardDb } from './shard-db.js';
 import type { TopologyShard } from '@app/routing';
 import type { PoolStats } from './database.js';
+import type { MaybePromise } from './maybe-promise.js';
 
 /** One shard: its place in the topology and its primary database. */
 export class Shard {
@@ -20,15 +22,15 @@ export class Shard {
   }
 
   /** The primary as {@link ShardDb}; opens it at first use. @throws ShardingError `shard_unavailable` */
-  primary(): Promise<ShardDb> {
+  async primary(): Promise<ShardDb> {
     return this.primaryAs(ShardDb);
   }
 
-  /** The same as a subclass of {@link ShardDb}. */
-  async primaryAs<D extends ShardDb>(
+  /** The same as a subclass of {@link ShardDb}; at once where the primary is open. */
+  primaryAs<D extends ShardDb>(
     type: new (...parts: ConstructorParameters<typeof ShardDb>) => D,
-  ): Promise<D> {
-    return new type(this, await this.database.open());
+  ): MaybePromise<D> {
+    return chain(this.database.opened ?? this.database.open(), (source) => new type(this, source));
   }
 
   /** Connections of the primary's pool right now. */

@@ -1,15 +1,17 @@
 import { ShardingError, routeKey } from '@app/routing';
 import { fanOut } from './fan-out.js';
+import { chain } from './maybe-promise.js';
+import { ShardDb } from './shard-db.js';
 import { within } from './work-scope.js';
 import type { RoutingKey, ShardRouter, Topology } from '@app/routing';
 import type { ShardOutcome } from './fan-out.js';
+import type { MaybePromise } from './maybe-promise.js';
 import type { Shard } from './shard.js';
-import type { ShardDb } from './shard-db.js';
 
 /** Where the routing key of the running work comes from; implemented by the routing context. */
 export interface RoutingKeySource {
   /** @throws ShardingError `no_routing_key` and what the tenant source throws */
-  routingKey(request?: object): Promise<RoutingKey>;
+  routingKey(request?: object): MaybePromise<RoutingKey>;
   runFor<T>(key: RoutingKey, work: () => Promise<T>): Promise<T>;
 }
 
@@ -61,12 +63,12 @@ export class Shards {
 
   /** The shard that owns a key now. @throws ShardingError `invalid_routing_key`, `out_of_topology` */
   async shardFor(key: RoutingKey): Promise<Shard> {
-    return this.named((await routeKey(this.#router, key, this.topology)).name);
+    return this.route(key);
   }
 
   /** The primary of the shard that owns a key. @throws ShardingError `shard_unavailable` and those of {@link shardFor} */
   async dbFor(key: RoutingKey): Promise<ShardDb> {
-    return (await this.shardFor(key)).primary();
+    return chain(this.route(key), (shard) => shard.primaryAs(ShardDb));
   }
 
   /** The primary of a shard by name, for administration. @throws ShardingError `unknown_shard` */
@@ -81,7 +83,9 @@ export class Shards {
    * @throws ShardingError `no_routing_key`
    */
   async current(request?: object): Promise<ShardDb> {
-    return this.dbFor(await this.#keys.routingKey(request));
+    return chain(this.#keys.routingKey(request), (key) =>
+      chain(this.route(key), (shard) => shard.primaryAs(ShardDb)),
+    );
   }
 
   /** Runs `work` inside the routing context of `key`: for jobs, cron and scripts. */
@@ -111,8 +115,13 @@ export class Shards {
 
   /** A shard by name. @throws ShardingError `unknown_shard` */
   named(name: string): Shard {
-    const shard = this.#byName.get(this.topology.byName(name).name);
+    const shard = this.#byName.get(name) ?? this.#byName.get(this.topology.byName(name).name);
     if (!shard) throw new ShardingError('unknown_shard', `shard "${name}" has no database`);
     return shard;
+  }
+
+  /** {@link shardFor}, at once where nothing needs to be waited for. */
+  route(key: RoutingKey): MaybePromise<Shard> {
+    return chain(routeKey(this.#router, key, this.topology), ({ name }) => this.named(name));
   }
 }

@@ -24,7 +24,7 @@ const scopes = new AsyncLocalStorage<WorkScope>();
  * The statements that a piece of work has under way, on whatever database. When the work's time is up they are
  * cancelled on their servers, and later statements of the same work are refused.
  */
-class WorkScope {
+export class WorkScope {
   readonly #inFlight = new Map<Backend, { database: Database; cancelled?: Promise<void> }>();
   #ended?: ShardingError;
 

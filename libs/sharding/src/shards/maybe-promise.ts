@@ -1,0 +1,10 @@
+/** A value that is there, or one that is waited for. */
+export type MaybePromise<T> = T | Promise<T>;
+
+/**
+ * `next` on the value, at once where it is there. The path of every request uses it: with AsyncLocalStorage each promise
+ * costs its hooks, and routing by hash needs to wait for nothing.
+ */
+export function chain<T, R>(value: MaybePromise<T>, next: (value: T) => MaybePromise<R>): MaybePromise<R> {
+  return value instanceof Promise ? value.then(next) : next(value);
+}
