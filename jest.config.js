@@ -5,6 +5,9 @@ export default {
   testMatch: ['**/*.spec.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
+    '^nestjs-sharding$': '<rootDir>/libs/sharding/src/index.ts',
+    '^nestjs-sharding/routing$': '<rootDir>/libs/routing/src/index.ts',
+    '^nestjs-sharding/health$': '<rootDir>/libs/sharding/src/health/index.ts',
     '^@app/sharding/health$': '<rootDir>/libs/sharding/src/health/index.ts',
     '^@app/([^/]*)$': '<rootDir>/libs/$1/src/index.ts',
     '^@test/support$': '<rootDir>/test/support/index.ts',
