@@ -20,7 +20,9 @@ export function databaseIdentity(url: Secret): string {
   } catch {
     throw new TypeError('cannot be parsed as a PostgreSQL URL');
   }
-  const host = (config.host ?? 'localhost').toLowerCase();
-  const loopback = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/.test(host);
-  return `${loopback ? 'localhost' : host}:${config.port ?? 5432}/${config.database ?? config.user ?? ''}`;
+  const host = (config.host || 'localhost').toLowerCase().replace(/\.$/, '');
+  return `${LOOPBACK.test(host) ? 'localhost' : host}:${config.port ?? 5432}/${config.database || config.user || ''}`;
 }
+
+/** Names and addresses by which a server on this machine is reached. */
+const LOOPBACK = /^(localhost|127(\.\d+){1,3}|0\.0\.0\.0|::|::1|::ffff:7f[\da-f]{2}:[\da-f]{1,4})$/;

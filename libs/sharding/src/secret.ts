@@ -8,6 +8,7 @@ export class Secret {
 
   constructor(value: string) {
     this.#value = value;
+    Object.freeze(this);
   }
 
   /** The value itself. Call it where the value is used, never where something is logged. */

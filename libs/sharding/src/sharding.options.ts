@@ -38,6 +38,19 @@ export const RESERVED_TYPEORM_OPTIONS = [
   'invalidWhereValuesBehavior',
 ] as const;
 
+/** Keys of `typeorm.extra`, which goes to the pool as it is, that would do the same. */
+export const RESERVED_EXTRA_OPTIONS = [
+  'connectionString',
+  'host',
+  'port',
+  'user',
+  'password',
+  'database',
+  'max',
+  'connectionTimeoutMillis',
+  'Client',
+] as const;
+
 /**
  * Builds the `DataSource` of one database itself, for rotating tokens, proxies or an own driver.
  *
@@ -186,21 +199,21 @@ export class DatabaseOptions {
  * Defaults are applied once, by `resolveOptions()`.
  */
 export interface ShardingOptions {
-  database?: DatabaseOptions;
-  tenancy?: TenancyOptions;
+  database?: DatabaseOptions | undefined;
+  tenancy?: TenancyOptions | undefined;
   /** Sharded entities: registered on every shard, and only there. */
-  entities?: EntityList;
+  entities?: EntityList | undefined;
   /** Entities of the control database, registered only there. */
-  controlEntities?: EntityList;
+  controlEntities?: EntityList | undefined;
   /** Subscribers of every `DataSource`. */
-  subscribers?: SubscriberList;
+  subscribers?: SubscriberList | undefined;
   /** Options of every `DataSource` (logger, ssl, extra ...). */
-  typeorm?: TypeOrmOptions;
-  createDataSource?: CreateDataSource;
+  typeorm?: TypeOrmOptions | undefined;
+  createDataSource?: CreateDataSource | undefined;
   /** Chooses the shard of a key. Default: the slot map (`HashRouter`). */
-  router?: ShardRouter;
+  router?: ShardRouter | undefined;
   /** Migration classes; control first, then the shards in declaration order. */
-  migrations?: { control?: MigrationList; shards?: MigrationList };
+  migrations?: { control?: MigrationList; shards?: MigrationList } | undefined;
 }
 
 /** For `forRootAsync({ useClass })` and `useExisting`. */

@@ -56,6 +56,7 @@ export interface TypeOrmSettings {
   readonly shardEntities: EntityList;
   readonly controlEntities: EntityList;
   readonly subscribers: SubscriberList;
+  /** Not enumerable and behind a getter: it can hold a client key. */
   readonly options: TypeOrmOptions;
   readonly createDataSource?: CreateDataSource;
 }
@@ -76,15 +77,21 @@ export type TenancySettings =
 export type TenantSourceSettings =
   | { readonly kind: 'header'; readonly headerName: string }
   | { readonly kind: 'subdomain'; readonly baseDomain?: string }
-  | {
-      readonly kind: 'jwt';
-      readonly key:
-        { readonly secret: Secret } | { readonly publicKey: KeyObject } | { readonly jwksUrl: URL };
-      readonly issuer?: string;
-      readonly audience?: string;
-      readonly claim: string;
-    }
+  | JwtSettings
   | { readonly kind: 'custom'; readonly resolve: CustomTenantSource };
+
+export interface JwtSettings {
+  readonly kind: 'jwt';
+  readonly key: JwtKeySettings;
+  readonly issuer?: string;
+  readonly audience?: string;
+  readonly claim: string;
+}
+
+/** What verifies a token, with the only algorithms that are accepted with it. */
+export type JwtKeySettings = { readonly algorithms: readonly string[] } & (
+  { readonly secret: Secret } | { readonly publicKey: KeyObject } | { readonly jwksUrl: Secret }
+);
 
 /** Reads the tenant from a request of any kind; `undefined` means there is none. */
 export type CustomTenantSource = (request: unknown) => string | undefined | Promise<string | undefined>;
@@ -93,7 +100,8 @@ export type CustomTenantSource = (request: unknown) => string | undefined | Prom
  * The tenant that the authenticated principal of a request belongs to.
  *
  * A string must equal the tenant of the request, else 403. `undefined` (nobody is known) is refused too;
- * `null` says that this request may act without a principal, for example a login page.
+ * `null` says that this request may act without a principal, for example a login page. On Fastify it is given Node's
+ * request where nobody passes the framework's on: in middleware, and for `Shards.current()` without an argument.
  */
 export type PrincipalTenant = (
   request: unknown,

@@ -45,8 +45,7 @@ export class TenancyOptions {
 
   /** The tenant is the label before it: `acme.example.com` with `example.com`. */
   @IsOptional()
-  @IsNotEmpty()
-  @IsString()
+  @Matches(/^\.?[a-z0-9-]+(\.[a-z0-9-]+)*\.?$/i, { message: 'must be a domain name, such as example.com' })
   baseDomain?: string;
 
   /** HS256, HS384 or HS512; at least 32 characters. */
@@ -60,15 +59,20 @@ export class TenancyOptions {
   jwtPublicKey?: string;
 
   @IsOptional()
-  @IsUrl({ protocols: ['http', 'https'], require_tld: false }, { message: 'must be an http(s) URL' })
+  @IsUrl(
+    { protocols: ['http', 'https'], require_protocol: true, require_tld: false, disallow_auth: true },
+    { message: 'must be an http(s) URL without a user or a password' },
+  )
   @IsString()
   jwksUrl?: string;
 
   @IsOptional()
+  @IsNotEmpty()
   @IsString()
   jwtIssuer?: string;
 
   @IsOptional()
+  @IsNotEmpty()
   @IsString()
   jwtAudience?: string;
 

@@ -7,28 +7,28 @@ import type { KeyStyle } from './key-style.js';
 /** Rules over the databases together: one at least, and no two that are the same. */
 export function databaseProblems(
   database: DatabaseOptions,
-  shards: readonly ShardOptions[],
+  shards: readonly Partial<ShardOptions>[],
   style: KeyStyle,
 ): string[] {
   const as = (key: string) => keyAs(style, key);
   const { primaryUrl, url } = database;
   const problems: string[] = [];
-  if (primaryUrl !== undefined && url !== undefined && primaryUrl !== url) {
+  if (typeof primaryUrl === 'string' && typeof url === 'string' && primaryUrl !== url) {
     problems.push(
       `database.url: differs from database.${as('primaryUrl')}; both name the control database, set one`,
     );
   }
-  if (primaryUrl === undefined && url === undefined && shards.length === 0) {
+  if ((primaryUrl ?? url) === undefined && shards.length === 0) {
     problems.push(`database.${as('primaryUrl')}: no database is configured; set it, or declare shards`);
   }
-  return [...problems, ...directoryProblems(database, as), ...sharedDatabases(database, shards, as)];
+  return [...problems, ...directoryProblems(database, as), ...urlProblems(database, shards, as)];
 }
 
 function directoryProblems(database: DatabaseOptions, as: (key: string) => string): string[] {
   if (database.directoryShardRouter !== true) return [];
   const key = `database.${as('directoryShardRouter')}`;
   const problems = [`${key}: this version has no directory router; pin tenants with a router of your own`];
-  if (database.primaryUrl === undefined && database.url === undefined) {
+  if ((database.primaryUrl ?? database.url) === undefined) {
     problems.push(`${key}: needs a control database; set database.${as('primaryUrl')}`);
   } else if ((database.primaryPoolSize ?? database.poolSize ?? 2) < 2) {
     problems.push(
@@ -38,30 +38,61 @@ function directoryProblems(database: DatabaseOptions, as: (key: string) => strin
   return problems;
 }
 
-function sharedDatabases(
+/** A URL of the configuration. The maintenance URL of a database leads to the same database by another way. */
+interface PlacedUrl {
+  readonly key: string;
+  readonly owner: object;
+  readonly kind: 'database' | 'maintenance';
+  readonly url: unknown;
+}
+
+/** URLs that cannot be parsed, and two that lead to one database. */
+function urlProblems(
   database: DatabaseOptions,
-  shards: readonly ShardOptions[],
+  shards: readonly Partial<ShardOptions>[],
   as: (key: string) => string,
 ): string[] {
-  const owners = new Map<string, string>();
-  const control = database.primaryUrl ?? database.url;
-  const urls: [string, unknown][] = [
-    [`database.${as('primaryUrl')}`, control],
-    ...shards.flatMap((shard, index): [string, unknown][] => [
-      [`database.shards[${index}].${as('primaryUrl')}`, shard.primaryUrl],
-      [`database.shards[${index}].${as('replicaUrl')}`, shard.replicaUrl],
-    ]),
-  ];
-  return urls.flatMap(([key, url]) => {
-    if (typeof url !== 'string' || !/^postgres(ql)?:\/\//i.test(url)) return [];
+  const seen = new Map<string, PlacedUrl>();
+  return placedUrls(database, shards, as).flatMap((placed) => {
+    const { key, url } = placed;
+    if (typeof url !== 'string' || !/^postgres(ql)?:\/\//i.test(url)) return []; // the check of the shape says so
     let identity: string;
     try {
       identity = databaseIdentity(new Secret(url));
     } catch (error) {
       return [`${key}: ${(error as Error).message}`];
     }
-    const owner = owners.get(identity);
-    owners.set(identity, owner ?? key);
-    return owner === undefined ? [] : [`${key}: is the same database as ${owner}`];
+    const first = seen.get(identity);
+    if (first === undefined) seen.set(identity, placed);
+    if (first === undefined || leadsToTheSame(first, placed)) return [];
+    return [`${key}: is the same database as ${first.key}`];
   });
+}
+
+function leadsToTheSame(a: PlacedUrl, b: PlacedUrl): boolean {
+  return a.owner === b.owner && (a.kind === 'maintenance' || b.kind === 'maintenance');
+}
+
+/** Databases first, so that a maintenance URL is compared with all of them. */
+function placedUrls(
+  database: DatabaseOptions,
+  shards: readonly Partial<ShardOptions>[],
+  as: (key: string) => string,
+): PlacedUrl[] {
+  const control = database.primaryUrl === undefined ? 'url' : 'primaryUrl';
+  const urls = (kind: PlacedUrl['kind'], ofControl: string, ...ofShards: (keyof ShardOptions)[]) => [
+    { kind, owner: database, key: `database.${as(ofControl)}`, url: database[ofControl as 'url'] as unknown },
+    ...shards.flatMap((shard, index) =>
+      ofShards.map((key) => ({
+        kind,
+        owner: shard,
+        key: `database.shards[${index}].${as(key)}`,
+        url: shard[key],
+      })),
+    ),
+  ];
+  return [
+    ...urls('database', control, 'primaryUrl', 'replicaUrl'),
+    ...urls('maintenance', 'maintenanceUrl', 'maintenanceUrl'),
+  ];
 }

@@ -1,4 +1,4 @@
-import { camelCase } from './key-style.js';
+import { snakeCase } from './key-style.js';
 import { isRecord } from './option-problems.js';
 import { didYouMean, optionTypes, SECTIONS, SHARD_SECTION } from './option-schema.js';
 import type { OptionClass, OptionType } from './option-schema.js';
@@ -20,24 +20,20 @@ export function environmentOverlay(options: Record<string, unknown>, environment
   const result: Record<string, unknown> = { ...options };
   const problems: string[] = [];
   const shardValues = new Map<number, Map<string, string>>();
-  for (const [name, value] of Object.entries(environment).toSorted(([a], [b]) => a.localeCompare(b))) {
+  for (const [name, value] of Object.entries(environment).toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     if (value === undefined || !name.startsWith(PREFIX) || !name.includes('__')) continue;
     const [sectionName = '', ...rest] = name.slice(PREFIX.length).split('__');
     const key = rest.join('__');
-    const section = SECTIONS[sectionName.toLowerCase()];
+    const section = SECTIONS.get(sectionName.toLowerCase());
     const shard = sectionName === 'DATABASE' ? SHARD.exec(key) : null;
     if (shard) {
       const index = Number(shard[1]);
       shardValues.set(index, (shardValues.get(index) ?? new Map()).set(shard[2] ?? '', value));
-    } else if (section) {
+    } else if (section && sectionName === sectionName.toUpperCase()) {
       problems.push(...setKey(result, { section, sectionName, key, name, value }));
     } else {
-      problems.push(
-        `${name}: unknown section${didYouMean(
-          sectionName,
-          Object.keys(SECTIONS).map((known) => known.toUpperCase()),
-        )}`,
-      );
+      const known = [...SECTIONS.keys()].map((section) => section.toUpperCase());
+      problems.push(`${name}: unknown section${didYouMean(sectionName, known)}`);
     }
   }
   problems.push(...layShardValues(result, shardValues));
@@ -55,13 +51,11 @@ interface Variable {
 function setKey(options: Record<string, unknown>, variable: Variable): string[] {
   const { section, sectionName, key, name, value } = variable;
   const target = sectionName.toLowerCase();
-  const known = settable(section);
-  const property = camelCase(key.toLowerCase());
-  const type = known.get(property);
-  if (type === undefined || property === 'shards') return [unknown(name, key, known)];
-  const below = options[target];
-  options[target] = { ...(isRecord(below) ? below : {}), [property]: coerced(value, type) };
-  return [];
+  const found = settable(section).get(key);
+  if (found === undefined) return [unknownKey(name, key, section)];
+  const below = options[target] ?? {};
+  if (isRecord(below)) options[target] = { ...below, [found.property]: coerced(value, found.type) };
+  return []; // what is no table stays, and the check of the options names it
 }
 
 function layShardValues(
@@ -69,18 +63,18 @@ function layShardValues(
   values: ReadonlyMap<number, Map<string, string>>,
 ): string[] {
   if (values.size === 0) return [];
-  const database = isRecord(options['database']) ? options['database'] : {};
-  const shards: unknown[] = Array.isArray(database['shards']) ? [...database['shards']] : [];
+  const database = options['database'] ?? {};
+  const declared = isRecord(database) ? (database['shards'] ?? []) : undefined;
+  const shards: unknown[] = Array.isArray(declared) ? [...declared] : [];
   const known = settable(SHARD_SECTION);
   const problems: string[] = [];
   for (const [index, variables] of [...values].toSorted(([a], [b]) => a - b)) {
     const prefix = `${PREFIX}DATABASE__SHARDS__${index}__`;
     const entry: Record<string, unknown> = {};
     for (const [key, value] of variables) {
-      const property = camelCase(key.toLowerCase());
-      const type = known.get(property);
-      if (type === undefined) problems.push(unknown(`${prefix}${key}`, key, known));
-      else entry[property] = coerced(value, type);
+      const found = known.get(key);
+      if (found === undefined) problems.push(unknownKey(`${prefix}${key}`, key, SHARD_SECTION));
+      else entry[found.property] = coerced(value, found.type);
     }
     const below = shards[index];
     const complete = variables.has('NAME') && variables.has('PRIMARY_URL');
@@ -91,19 +85,29 @@ function layShardValues(
         `${prefix}*: there is no shard ${index}; to add a shard set NAME and PRIMARY_URL for ${shards.length}`,
       );
   }
-  options['database'] = { ...database, shards };
+  if (isRecord(database) && Array.isArray(declared)) options['database'] = { ...database, shards };
   return problems;
 }
 
-function settable(section: OptionClass): ReadonlyMap<string, OptionType> {
-  return new Map([...optionTypes(section)].filter(([, type]) => type !== 'code'));
+interface Settable {
+  readonly property: string;
+  readonly type: OptionType;
 }
 
-function unknown(name: string, key: string, known: ReadonlyMap<string, OptionType>): string {
-  const keys = [...known.keys()].map((property) =>
-    property.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase(),
+/** The keys of a section that a variable can set, by the last part of its name. Shards are set one by one. */
+function settable(section: OptionClass): ReadonlyMap<string, Settable> {
+  return new Map(
+    [...optionTypes(section)]
+      .filter(([property, type]) => type !== 'code' && property !== 'shards')
+      .map(([property, type]) => [snakeCase(property).toUpperCase(), { property, type }]),
   );
-  return `${name}: unknown key${didYouMean(key, keys)}`;
+}
+
+function unknownKey(name: string, key: string, section: OptionClass): string {
+  if (key.startsWith('SHARDS') && optionTypes(section).has('shards')) {
+    return `${name}: shards are set one by one, as ${PREFIX}DATABASE__SHARDS__0__NAME and so on`;
+  }
+  return `${name}: unknown key${didYouMean(key, [...settable(section).keys()])}`;
 }
 
 /** A text that does not fit its type stays a text, and the check of the options names it. */

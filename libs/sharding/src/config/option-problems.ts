@@ -2,7 +2,7 @@ import { validateSync } from 'class-validator';
 import { keyAs } from './key-style.js';
 import { didYouMean, optionTypes, SECTIONS, SHARD_SECTION } from './option-schema.js';
 import type { KeyStyle } from './key-style.js';
-import type { OptionClass } from './option-schema.js';
+import type { OptionClass, OptionType } from './option-schema.js';
 
 const CODE_KEYS = [
   'entities',
@@ -16,11 +16,11 @@ const CODE_KEYS = [
 
 /** Everything wrong with the shape of the options: unknown keys, wrong types, values out of range. Never a value. */
 export function shapeProblems(options: object, style: KeyStyle): string[] {
-  const known = [...Object.keys(SECTIONS), ...CODE_KEYS];
+  const known = [...SECTIONS.keys(), ...CODE_KEYS];
   return Object.entries(options).flatMap(([key, value]) => {
-    const section = SECTIONS[key];
+    const section = SECTIONS.get(key);
     if (value === undefined) return [];
-    if (section) return sectionProblems(section, { value, path: keyAs(style, key), style });
+    if (section) return sectionProblems(schemaOf(section), { value, path: keyAs(style, key), style });
     return known.includes(key) ? [] : [unknownKey('', key, { known, style })];
   });
 }
@@ -31,29 +31,51 @@ interface Place {
   readonly style: KeyStyle;
 }
 
-function sectionProblems(section: OptionClass, { value, path, style }: Place): string[] {
+interface Schema {
+  readonly section: OptionClass;
+  readonly types: ReadonlyMap<string, OptionType>;
+}
+
+function schemaOf(section: OptionClass): Schema {
+  return { section, types: optionTypes(section) };
+}
+
+function sectionProblems({ section, types }: Schema, { value, path, style }: Place): string[] {
   if (!isRecord(value)) return [`${path}: must be a table of keys`];
-  const types = optionTypes(section);
   const fromCode = (key: string) => style === 'code' || typeof value[key] === 'function';
   const known = [...types].filter(([key, type]) => type !== 'code' || fromCode(key)).map(([key]) => key);
   const unknown = Object.keys(value)
     .filter((key) => !known.includes(key))
     .map((key) => unknownKey(`${path}.`, key, { known, style }));
-  const wrong = validateSync(Object.assign(new section(), value), { forbidUnknownValues: false }).map(
-    ({ property, constraints }) => {
-      const rules = Object.values(constraints ?? {}).map((rule) =>
-        rule.replace(new RegExp(`^(each value in )?${property} `), '$1'),
-      );
-      return `${path}.${keyAs(style, property)}: ${rules.toSorted().join(', ')}`;
-    },
-  );
+  const broken = brokenRules(section, Object.fromEntries(known.map((key) => [key, value[key]])));
+  const wrong = [...broken].map(([key, rules]) => `${path}.${keyAs(style, key)}: ${rules}`);
   return [...unknown, ...wrong, ...shardProblems(value, path, style)];
+}
+
+/** What `class-validator` finds, by key. It takes `null` for absent; here it is a mistake. */
+function brokenRules(section: OptionClass, values: Record<string, unknown>): Map<string, string> {
+  const errors = validateSync(Object.assign(new section(), values), { forbidUnknownValues: false });
+  const broken = new Map(
+    errors.map(({ property, constraints }) => {
+      const rules = Object.values(constraints ?? {}).map((rule) =>
+        rule.replace(new RegExp(`^(each value) in ${property} |^${property} `), (_all, each?: string) =>
+          each === undefined ? '' : `${each} `,
+        ),
+      );
+      return [property, rules.toSorted().join(', ')];
+    }),
+  );
+  for (const [key, value] of Object.entries(values)) {
+    if (value === null && !broken.has(key)) broken.set(key, 'must not be null; leave it out');
+  }
+  return broken;
 }
 
 function shardProblems(section: Record<string, unknown>, path: string, style: KeyStyle): string[] {
   if (!Array.isArray(section['shards'])) return [];
+  const schema = schemaOf(SHARD_SECTION);
   return section['shards'].flatMap((value: unknown, index) =>
-    sectionProblems(SHARD_SECTION, { value, path: `${path}.shards[${index}]`, style }),
+    sectionProblems(schema, { value, path: `${path}.shards[${index}]`, style }),
   );
 }
 

@@ -9,10 +9,10 @@ export type OptionType = 'string' | 'number' | 'boolean' | 'list' | 'code';
 export type OptionClass = new () => object;
 
 /** The sections of `sharding.toml`. */
-export const SECTIONS: Readonly<Record<string, OptionClass>> = {
-  database: DatabaseOptions,
-  tenancy: TenancyOptions,
-};
+export const SECTIONS: ReadonlyMap<string, OptionClass> = new Map<string, OptionClass>([
+  ['database', DatabaseOptions],
+  ['tenancy', TenancyOptions],
+]);
 
 /** Entries of `[[database.shards]]`. */
 export const SHARD_SECTION: OptionClass = ShardOptions;
@@ -43,5 +43,6 @@ function typeOf(validators: ReadonlySet<string>): OptionType {
 export function didYouMean(key: string, known: readonly string[]): string {
   if (known.length === 0) return '';
   const nearest = closest(key, known);
-  return distance(key, nearest) <= Math.max(2, key.length / 3) ? `; did you mean "${nearest}"?` : '';
+  const far = distance(key, nearest);
+  return far > 0 && far <= Math.max(2, key.length / 3) ? `; did you mean "${nearest}"?` : '';
 }

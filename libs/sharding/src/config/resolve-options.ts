@@ -1,14 +1,20 @@
 import { createTopology, topologyProblems } from '@app/routing';
 import { Secret } from '../secret.js';
-import { DatabaseOptions, RESERVED_TYPEORM_OPTIONS, ShardOptions } from '../sharding.options.js';
+import { DatabaseOptions, RESERVED_EXTRA_OPTIONS, RESERVED_TYPEORM_OPTIONS } from '../sharding.options.js';
+import { configurationError } from './configuration-error.js';
 import { databaseProblems } from './database-problems.js';
 import { keyAs } from './key-style.js';
-import { configurationError } from './load-options.js';
 import { isRecord, shapeProblems } from './option-problems.js';
 import { tenancySettings } from './tenancy-settings.js';
-import type { ShardInput } from '@app/routing';
-import type { ShardingOptions } from '../sharding.options.js';
-import type { DatabaseSettings, ShardingSettings, ShardSettings } from '../sharding.settings.js';
+import type { ShardInput, ShardRouter } from '@app/routing';
+import type { ShardingOptions, ShardOptions } from '../sharding.options.js';
+import type {
+  DatabaseSettings,
+  ShardingSettings,
+  ShardSettings,
+  TenancySettings,
+  TypeOrmSettings,
+} from '../sharding.settings.js';
 import type { KeyStyle } from './key-style.js';
 
 const DEFAULTS = {
@@ -29,21 +35,10 @@ const DEFAULT_SHARD = 'default';
  * @throws ShardingError `invalid_topology` listing every problem at once
  */
 export function resolveOptions(options: ShardingOptions, style: KeyStyle = 'code'): ShardingSettings {
-  const database = isRecord(options.database) ? (options.database as DatabaseOptions) : new DatabaseOptions();
-  const declared = (Array.isArray(database.shards) ? database.shards : []).filter(
-    isRecord,
-  ) as unknown as ShardOptions[];
-  const controlUrl = database.primaryUrl ?? database.url;
-  const unsharded = declared.length === 0;
-  const inputs = unsharded ? [{ name: DEFAULT_SHARD }] : declared.map(shardInput);
-  const problems = shapeProblems(options, style);
-  const tenancy = tenancySettings(isRecord(options.tenancy) ? options.tenancy : undefined, style, problems);
-  problems.push(
-    ...databaseProblems(database, declared, style),
-    ...topologyProblems(inputs).map((problem) => `database.shards: ${problem}`),
-    ...reservedProblems(options),
-  );
+  const { problems, tenancy, database, inputs } = examine(options, style);
   if (problems.length > 0) throw configurationError(problems);
+  const declared = database.shards ?? [];
+  const controlUrl = database.primaryUrl ?? database.url;
   const control =
     controlUrl === undefined
       ? undefined
@@ -52,18 +47,12 @@ export function resolveOptions(options: ShardingOptions, style: KeyStyle = 'code
     topology: createTopology(inputs),
     shards: Object.freeze(shardSettings(declared, database, control)),
     ...(control && { control }),
-    unsharded,
+    unsharded: declared.length === 0,
     tenancy: Object.freeze(tenancy),
     ...(options.router && { router: options.router }),
     maxConnectionsWarnThreshold: database.maxConnectionsWarnThreshold ?? DEFAULTS.maxConnectionsWarnThreshold,
     drainTimeoutMs: database.drainTimeoutMs ?? DEFAULTS.drainTimeoutMs,
-    typeorm: Object.freeze({
-      shardEntities: options.entities ?? [],
-      controlEntities: options.controlEntities ?? [],
-      subscribers: options.subscribers ?? [],
-      options: options.typeorm ?? {},
-      ...(options.createDataSource && { createDataSource: options.createDataSource }),
-    }),
+    typeorm: typeOrmSettings(options),
     migrations: Object.freeze({
       control: options.migrations?.control ?? [],
       shards: options.migrations?.shards ?? [],
@@ -72,11 +61,61 @@ export function resolveOptions(options: ShardingOptions, style: KeyStyle = 'code
   });
 }
 
+/** Everything wrong with the options, empty when {@link resolveOptions} accepts them. */
+export function optionProblems(options: ShardingOptions, style: KeyStyle): string[] {
+  return examine(options, style).problems;
+}
+
+interface Examined {
+  readonly problems: string[];
+  /** Not to be used when there are problems, like the rest. */
+  readonly tenancy: TenancySettings;
+  readonly database: DatabaseOptions;
+  readonly inputs: readonly ShardInput[];
+}
+
+function examine(options: ShardingOptions, style: KeyStyle): Examined {
+  const database = isRecord(options.database) ? (options.database as DatabaseOptions) : new DatabaseOptions();
+  const declared: Partial<ShardOptions>[] = (Array.isArray(database.shards) ? database.shards : []).map(
+    (shard: unknown) => (isRecord(shard) ? shard : {}),
+  );
+  const inputs = declared.length === 0 ? [{ name: DEFAULT_SHARD }] : declared.map(shardInput);
+  const problems = shapeProblems(options, style);
+  const tenancy = tenancySettings(isRecord(options.tenancy) ? options.tenancy : undefined, style, problems);
+  problems.push(
+    ...databaseProblems(database, declared, style),
+    ...topologyProblems(inputs).map((problem) =>
+      problem.startsWith('shards[') ? `database.${problem}` : `database.shards: ${problem}`,
+    ),
+    ...codeProblems(options),
+  );
+  return { problems, tenancy, database, inputs };
+}
+
+function typeOrmSettings({
+  entities = [],
+  controlEntities = [],
+  subscribers = [],
+  typeorm = {},
+  createDataSource,
+}: ShardingOptions): TypeOrmSettings {
+  const settings = {
+    shardEntities: entities,
+    controlEntities,
+    subscribers,
+    get options() {
+      return typeorm;
+    },
+    ...(createDataSource && { createDataSource }),
+  };
+  return Object.freeze(Object.defineProperty(settings, 'options', { enumerable: false }));
+}
+
 function controlKeys({ maintenanceUrl }: DatabaseOptions): Pick<ShardOptions, 'maintenanceUrl'> {
   return maintenanceUrl === undefined ? {} : { maintenanceUrl };
 }
 
-function shardInput(shard: ShardOptions): ShardInput {
+function shardInput(shard: Partial<ShardOptions>): ShardInput {
   const { name, slots, group, member } = shard;
   return {
     name: typeof name === 'string' ? name : '',
@@ -92,14 +131,15 @@ function shardSettings(
   control: DatabaseSettings | undefined,
 ): ShardSettings[] {
   if (declared.length === 0 && control) {
-    return [
-      { name: DEFAULT_SHARD, primary: Object.freeze({ ...control, target: `shard:${DEFAULT_SHARD}` }) },
-    ];
+    const primary = Object.freeze({ ...control, target: `shard:${DEFAULT_SHARD}` });
+    return [Object.freeze({ name: DEFAULT_SHARD, primary })];
   }
-  return declared.map((shard) => ({
-    name: shard.name,
-    primary: databaseSettings(`shard:${shard.name}`, shard, database),
-  }));
+  return declared.map((shard) =>
+    Object.freeze({
+      name: shard.name,
+      primary: databaseSettings(`shard:${shard.name}`, shard, database),
+    }),
+  );
 }
 
 /** What is set for one database, else what is set for all, else the default. */
@@ -119,10 +159,24 @@ function databaseSettings(
   });
 }
 
-function reservedProblems({ typeorm }: ShardingOptions): string[] {
-  return RESERVED_TYPEORM_OPTIONS.filter((key) => isRecord(typeorm) && key in typeorm).map(
-    (key) => `typeorm.${key}: is decided by the library`,
-  );
+/** Checks what only code gives, as far as a wrong value would show only later. */
+function codeProblems({ typeorm, router, createDataSource }: ShardingOptions): string[] {
+  const problems: string[] = [];
+  if (typeorm !== undefined && !isRecord(typeorm)) problems.push('typeorm: must be an object');
+  const options = isRecord(typeorm) ? typeorm : {};
+  const extra = isRecord(options['extra']) ? options['extra'] : {};
+  const reserved = [
+    ...RESERVED_TYPEORM_OPTIONS.filter((key) => key in options),
+    ...RESERVED_EXTRA_OPTIONS.filter((key) => key in extra).map((key) => `extra.${key}`),
+  ];
+  problems.push(...reserved.map((key) => `typeorm.${key}: is decided by the library`));
+  if (router !== undefined && typeof (router as Partial<ShardRouter> | null)?.route !== 'function') {
+    problems.push('router: must be a ShardRouter, an object with route(key, topology)');
+  }
+  if (createDataSource !== undefined && typeof createDataSource !== 'function') {
+    problems.push('createDataSource: must be a function');
+  }
+  return problems;
 }
 
 function notices(shards: readonly ShardOptions[], style: KeyStyle): string[] {

@@ -1,12 +1,17 @@
-import { createPublicKey } from 'node:crypto';
-import { Secret } from '../secret.js';
 import { keyAs } from './key-style.js';
+import { jwtSettings } from './jwt-settings.js';
 import type { TenancySettings, TenantSourceSettings } from '../sharding.settings.js';
-import type { TenancyOptions } from '../tenancy.options.js';
+import type { TenancyOptions, TenantSourceName } from '../tenancy.options.js';
+import type { Report } from './jwt-settings.js';
 import type { KeyStyle } from './key-style.js';
 
-/** An HMAC key shorter than its hash is guessable (RFC 7518, section 3.2). */
-const MIN_SECRET_LENGTH = 32;
+const FUNCTIONS = ['resolve', 'normalize', 'principalTenant'] as const;
+
+/** Keys that only one source reads. Without `source` they show that another one was meant than the header. */
+const OWN_KEYS: readonly (readonly [TenantSourceName, readonly (keyof TenancyOptions)[]])[] = [
+  ['subdomain', ['baseDomain']],
+  ['jwt', ['jwtSecret', 'jwtPublicKey', 'jwksUrl', 'jwtIssuer', 'jwtAudience', 'jwtClaim']],
+];
 
 /** Rules over several keys of `[tenancy]`; problems are pushed, and the settings are then not used. */
 export function tenancySettings(
@@ -15,63 +20,54 @@ export function tenancySettings(
   problems: string[],
 ): TenancySettings {
   if (!options || options.enabled === false) return { enabled: false };
-  const problem = (key: keyof TenancyOptions, text: string) =>
-    problems.push(`tenancy.${keyAs(style, key)}: ${text}`);
-  if (options.resolve !== undefined && options.source !== 'custom') {
-    problem('resolve', 'goes with source "custom" only');
+  const report: Report = (key, text) => problems.push(`tenancy.${keyAs(style, key)}: ${text}`);
+  for (const key of FUNCTIONS) {
+    const value: unknown = options[key];
+    if (style === 'code' && value !== undefined && typeof value !== 'function')
+      report(key, 'must be a function');
   }
+  if (options.resolve !== undefined && options.source !== 'custom') {
+    report('resolve', 'goes with source "custom" only');
+  }
+  if (options.source === undefined) reportForeignKeys(options, style, report);
   return {
     enabled: true,
     required: options.required ?? 'on_use',
-    publicPaths: options.publicPaths ?? [],
+    publicPaths: Object.freeze([...(Array.isArray(options.publicPaths) ? options.publicPaths : [])]),
     maxLength: options.maxLength ?? 255,
-    source: sourceSettings(options, problem),
+    source: Object.freeze(sourceSettings(options, style, report)),
     ...(options.normalize && { normalize: options.normalize }),
     ...(options.principalTenant && { principalTenant: options.principalTenant }),
   };
 }
 
-type Report = (key: keyof TenancyOptions, text: string) => void;
-
-function sourceSettings(options: TenancyOptions, problem: Report): TenantSourceSettings {
-  switch (options.source ?? 'header') {
-    case 'subdomain': {
-      const baseDomain = options.baseDomain?.toLowerCase().replace(/^\./, '');
-      return { kind: 'subdomain', ...(baseDomain !== undefined && { baseDomain }) };
-    }
-    case 'jwt':
-      return jwtSettings(options, problem);
-    case 'custom': {
-      const { resolve } = options;
-      if (typeof resolve !== 'function') problem('resolve', 'source "custom" needs a function, in code');
-      return { kind: 'custom', resolve: resolve ?? (() => undefined) };
-    }
-    default:
-      return { kind: 'header', headerName: (options.headerName ?? 'x-tenant-id').toLowerCase() };
+function reportForeignKeys(options: TenancyOptions, style: KeyStyle, report: Report): void {
+  for (const [source, keys] of OWN_KEYS) {
+    const foreign = keys.find((key) => options[key] !== undefined);
+    if (foreign) report(foreign, `goes with source "${source}", and no ${keyAs(style, 'source')} is set`);
   }
 }
 
-function jwtSettings(options: TenancyOptions, problem: Report): TenantSourceSettings {
-  const { jwtSecret, jwtPublicKey, jwksUrl, jwtIssuer, jwtAudience, jwtClaim } = options;
-  if ([jwtSecret, jwtPublicKey, jwksUrl].filter((key) => key !== undefined).length !== 1) {
-    problem('source', '"jwt" needs exactly one of a secret, a public key and a JWKS URL');
-  }
-  const rest = {
-    ...(jwtIssuer !== undefined && { issuer: jwtIssuer }),
-    ...(jwtAudience !== undefined && { audience: jwtAudience }),
-    claim: jwtClaim ?? 'tenant_id',
-  };
-  if (jwtPublicKey !== undefined) {
-    try {
-      return { kind: 'jwt', key: { publicKey: createPublicKey(jwtPublicKey) }, ...rest };
-    } catch {
-      problem('jwtPublicKey', 'cannot be read as a PEM public key');
+function sourceSettings(options: TenancyOptions, style: KeyStyle, report: Report): TenantSourceSettings {
+  switch (options.source ?? 'header') {
+    case 'subdomain': {
+      const { baseDomain } = options;
+      if (typeof baseDomain !== 'string') return { kind: 'subdomain' };
+      return { kind: 'subdomain', baseDomain: baseDomain.toLowerCase().replace(/^\.|\.$/g, '') };
+    }
+    case 'jwt':
+      return jwtSettings(options, style, report);
+    case 'custom': {
+      const { resolve } = options;
+      if (resolve === undefined) report('resolve', 'source "custom" needs a function, in code');
+      return { kind: 'custom', resolve: resolve ?? (() => undefined) };
+    }
+    default: {
+      const { headerName } = options;
+      return {
+        kind: 'header',
+        headerName: typeof headerName === 'string' ? headerName.toLowerCase() : 'x-tenant-id',
+      };
     }
   }
-  if (jwksUrl !== undefined && URL.canParse(jwksUrl))
-    return { kind: 'jwt', key: { jwksUrl: new URL(jwksUrl) }, ...rest };
-  if (jwtSecret !== undefined && jwtSecret.length < MIN_SECRET_LENGTH) {
-    problem('jwtSecret', `must have at least ${MIN_SECRET_LENGTH} characters`);
-  }
-  return { kind: 'jwt', key: { secret: new Secret(jwtSecret ?? '') }, ...rest };
 }

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { ApplicationConfig } from '@nestjs/core';
 import { tenantOf, RoutingContext } from './routing-context.js';
 import { Tenancy } from './tenancy.js';
 import type { NestMiddleware } from '@nestjs/common';
@@ -9,12 +10,14 @@ export class RoutingContextMiddleware implements NestMiddleware {
   constructor(
     @Inject(RoutingContext) private readonly context: RoutingContext,
     @Inject(Tenancy) private readonly tenancy: Tenancy,
+    @Inject(ApplicationConfig) private readonly application: ApplicationConfig,
   ) {}
 
   /** Rejects with the tenant's error where one is required; the framework hands it to the exception filters. */
   use(request: object, _response: unknown, next: () => void): Promise<void> {
     return this.context.runRequest(request, async () => {
-      if (this.tenancy.isRequired(request)) await tenantOf(request);
+      const prefix = this.application.getGlobalPrefix(); // set after the providers are created
+      if (this.tenancy.isRequired(request, prefix)) await tenantOf(request);
       next();
     });
   }

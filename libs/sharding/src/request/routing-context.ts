@@ -74,7 +74,7 @@ export class RoutingContext implements RoutingKeySource {
     return storage.run(store, work);
   }
 
-  runFor<T>(key: RoutingKey, work: () => Promise<T>): Promise<T> {
+  async runFor<T>(key: RoutingKey, work: () => Promise<T>): Promise<T> {
     assertRoutingKey(key);
     return storage.run({ override: key, fixed: true }, work);
   }
@@ -82,7 +82,8 @@ export class RoutingContext implements RoutingKeySource {
   async routingKey(request?: object): Promise<RoutingKey> {
     const store = storeFor(request);
     store.tenancy ??= this.tenancy;
-    const key = store.override ?? (await tenantOf(request));
+    const tenant = store.override ?? (await tenantOf(request));
+    const key = store.override ?? tenant; // it may have been set in the meantime
     store.fixed = true;
     return key;
   }

@@ -12,6 +12,7 @@ type TenantSource = (request: object) => string | Promise<string>;
 export class Tenancy {
   private readonly source: TenantSource;
   private readonly publicPaths: readonly string[];
+  private readonly healthPaths: readonly string[];
 
   /** @param healthPaths paths that never need a tenant, beside the configured public ones */
   constructor(
@@ -19,17 +20,26 @@ export class Tenancy {
     healthPaths: readonly string[],
   ) {
     this.source = settings.enabled ? sourceOf(settings.source) : () => disabled();
-    const paths = settings.enabled ? [...settings.publicPaths, ...healthPaths] : healthPaths;
-    this.publicPaths = paths
-      .map((path) => `/${path.replace(/^\/+|\/+$/g, '')}`)
-      .filter((path) => path !== '/');
+    this.publicPaths = settings.enabled ? rooted(settings.publicPaths) : [];
+    this.healthPaths = rooted(healthPaths);
   }
 
-  /** Whether a request without a tenant is refused before anything asks for it. */
-  isRequired(request: object): boolean {
+  /**
+   * Whether a request without a tenant is refused before anything asks for it.
+   *
+   * @param globalPrefix of the application; the health paths lie below it unless they are excluded from it
+   */
+  isRequired(request: object, globalPrefix = ''): boolean {
     if (!this.settings.enabled || this.settings.required !== 'always') return false;
     const path = pathOf(request);
-    return !this.publicPaths.some((prefix) => path === prefix || path.startsWith(`${prefix}/`));
+    if (DOT_SEGMENT.test(path)) return true; // it may lead out of the public path again
+    const [prefix = ''] = rooted([globalPrefix]);
+    const open = [
+      ...this.publicPaths,
+      ...this.healthPaths,
+      ...(prefix === '' ? [] : this.healthPaths.map((health) => prefix + health)),
+    ];
+    return !open.some((below) => path === below || path.startsWith(`${below}/`));
   }
 
   /**
@@ -49,6 +59,13 @@ export class Tenancy {
     }
     return tenant;
   }
+}
+
+const DOT_SEGMENT = /\/(\.|%2e){1,2}(\/|$)/i;
+
+/** `/a/b` of `a/b/`; nothing of what would be the root, which is below everything. */
+function rooted(paths: readonly string[]): string[] {
+  return paths.map((path) => `/${path.replace(/^\/+|\/+$/g, '')}`).filter((path) => path !== '/');
 }
 
 function sourceOf(settings: TenantSourceSettings): TenantSource {
@@ -77,7 +94,7 @@ function disabled(): never {
 
 function foreignTenant(unknown: boolean): ShardingError {
   const reason = unknown
-    ? 'nobody is authenticated yet: authenticate in middleware, or route after the guard with Shards.current()'
+    ? 'nobody is authenticated yet: authenticate in middleware, or route after the guard with Shards.current(request)'
     : 'it belongs to another tenant';
   return new ShardingError(
     'cross_tenant',

@@ -1,15 +1,15 @@
 import { createParamDecorator } from '@nestjs/common';
 import { tenantOf } from './routing-context.js';
-import type { ExecutionContext } from '@nestjs/common';
+import type { ExecutionContext, PipeTransform, Type } from '@nestjs/common';
 
 /**
- * The tenant of the request, as a string, in a handler's parameter. Under `runFor` it is the routing key.
+ * The tenant of the request, as a string, in a handler's parameter; pipes may follow. Under `runFor` it is the routing
+ * key.
  *
  * @example list(\@Tenant() tenantId: string) { ... }
  */
-export const Tenant: () => ParameterDecorator = createParamDecorator(
-  (_data: undefined, context: ExecutionContext) => tenantOf(requestOf(context)),
-);
+export const Tenant: (...pipes: (PipeTransform | Type<PipeTransform>)[]) => ParameterDecorator =
+  createParamDecorator((_data: undefined, context: ExecutionContext) => tenantOf(requestOf(context)));
 
 function requestOf(context: ExecutionContext): object | undefined {
   switch (context.getType<'http' | 'rpc' | 'ws' | 'graphql'>()) {

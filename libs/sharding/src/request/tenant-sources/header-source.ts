@@ -2,7 +2,8 @@ import { ShardingError } from '@app/routing';
 import { headerValues } from '../http-request.js';
 import { invalidTenant } from '../tenant-value.js';
 
-const UTF8 = new TextDecoder('utf-8', { fatal: true });
+/** Keeps a byte order mark: without it the header would name another tenant than a job does. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * The tenant named by a header. Its bytes are UTF-8, so that the same tenant in a header, a token and a job is one

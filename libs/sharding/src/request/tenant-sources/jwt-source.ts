@@ -2,25 +2,7 @@ import { createRemoteJWKSet, errors, jwtVerify } from 'jose';
 import { ShardingError } from '@app/routing';
 import { headerValues } from '../http-request.js';
 import type { JWTPayload, JWTVerifyOptions } from 'jose';
-import type { TenantSourceSettings } from '../../sharding.settings.js';
-
-type JwtSettings = Extract<TenantSourceSettings, { kind: 'jwt' }>;
-
-/** Pinned by the kind of key: a public key must never be used as an HMAC secret, and `none` is never accepted. */
-const HMAC = ['HS256', 'HS384', 'HS512'];
-const ASYMMETRIC = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
-];
+import type { JwtSettings } from '../../sharding.settings.js';
 
 const JWKS_TIMEOUT_MS = 3000;
 
@@ -42,33 +24,46 @@ export function jwtTenantSource(settings: JwtSettings): (request: object) => Pro
 
 function verifier({ key, issuer, audience }: JwtSettings): (token: string) => Promise<JWTPayload> {
   const options: JWTVerifyOptions = {
-    algorithms: 'secret' in key ? HMAC : ASYMMETRIC,
+    algorithms: [...key.algorithms],
     ...(issuer !== undefined && { issuer }),
     ...(audience !== undefined && { audience }),
   };
   if ('jwksUrl' in key) {
-    const keys = createRemoteJWKSet(key.jwksUrl, { timeoutDuration: JWKS_TIMEOUT_MS });
-    return (token) => verified(jwtVerify(token, keys, options));
+    const keys = createRemoteJWKSet(new URL(key.jwksUrl.reveal()), { timeoutDuration: JWKS_TIMEOUT_MS });
+    return (token) =>
+      jwtVerify(token, keys, options).then(payloadOf, (cause: unknown) => {
+        throw isTokenAtFault(cause) ? refused(cause) : keysUnavailable(cause);
+      });
   }
   const secret = 'secret' in key ? new TextEncoder().encode(key.secret.reveal()) : key.publicKey;
-  return (token) => verified(jwtVerify(token, secret, options));
+  return (token) =>
+    jwtVerify(token, secret, options).then(payloadOf, (cause: unknown) => {
+      throw refused(cause);
+    });
 }
 
-async function verified(verification: Promise<{ payload: JWTPayload }>): Promise<JWTPayload> {
-  try {
-    return (await verification).payload;
-  } catch (cause) {
-    if (
-      cause instanceof errors.JWKSTimeout ||
-      cause instanceof errors.JWKSInvalid ||
-      !(cause instanceof errors.JOSEError)
-    ) {
-      throw new ShardingError('identity_unavailable', 'the keys that verify tokens cannot be fetched', {
-        cause,
-      });
-    }
-    throw new ShardingError('invalid_token', `the token is not accepted (${cause.code})`, { cause });
-  }
+function payloadOf({ payload }: { payload: JWTPayload }): JWTPayload {
+  return payload;
+}
+
+/** `jose` reports a key server that answers with anything but a key set by its generic error. */
+function isTokenAtFault(cause: unknown): boolean {
+  return (
+    cause instanceof errors.JOSEError &&
+    cause.code !== errors.JOSEError.code &&
+    !(cause instanceof errors.JWKSTimeout || cause instanceof errors.JWKSInvalid)
+  );
+}
+
+function refused(cause: unknown): ShardingError {
+  const code = cause instanceof errors.JOSEError ? ` (${cause.code})` : '';
+  return new ShardingError('invalid_token', `the token is not accepted${code}`, { cause });
+}
+
+function keysUnavailable(cause: unknown): ShardingError {
+  return new ShardingError('identity_unavailable', 'the keys that verify tokens cannot be fetched', {
+    cause,
+  });
 }
 
 function bearerToken(request: object): string {
