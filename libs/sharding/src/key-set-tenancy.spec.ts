@@ -46,7 +46,7 @@ async function stop(): Promise<void> {
 const reader = (jwksUrl = url) => {
   const options = { database: { url: 'postgres://c/c' }, tenancy: { source: 'jwt' as const, jwksUrl } };
   const tenancy = new Tenancy(resolveOptions(options).tenancy, []);
-  return (token: string) =>
+  return async (token: string) =>
     tenancy.tenantOf({ headers: {}, rawHeaders: ['authorization', `Bearer ${token}`] });
 };
 const sign = (alg: string, kid: string, tenant = 'acme') => {

@@ -111,7 +111,8 @@ function settingsProvider(
     provide: SETTINGS,
     inject,
     useFactory: async (...parts: unknown[]) => {
-      const options = await optionsOf(...(parts as never[]));
+      const options = (await optionsOf(...(parts as never[]))) as ShardingOptions | undefined;
+      if (!options) throw configurationError(['the options factory returned nothing']);
       if (options.database !== undefined) return resolveOptions(options, 'code');
       return resolveOptions(layOver({ ...loadShardingOptions() }, { ...options }), 'toml');
     },

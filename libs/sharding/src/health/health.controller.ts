@@ -1,4 +1,4 @@
-import { Controller, Get, Inject } from '@nestjs/common';
+import { Controller, Get, Inject, VERSION_NEUTRAL } from '@nestjs/common';
 import { HealthCheck, HealthCheckService } from '@nestjs/terminus';
 import { ShardHealthIndicator } from './shard-health.indicator.js';
 import type { Type } from '@nestjs/common';
@@ -7,7 +7,7 @@ import type { HealthPaths } from './health-paths.js';
 
 /** Controllers for the configured paths: readiness asks every database, liveness asks none. */
 export function healthControllers({ readiness, liveness }: HealthPaths): Type[] {
-  @Controller([...liveness])
+  @Controller({ path: [...liveness], version: VERSION_NEUTRAL })
   class LivenessController {
     @Get()
     live(): { status: 'ok' } {
@@ -15,7 +15,7 @@ export function healthControllers({ readiness, liveness }: HealthPaths): Type[] 
     }
   }
 
-  @Controller([...readiness])
+  @Controller({ path: [...readiness], version: VERSION_NEUTRAL })
   class ReadinessController {
     constructor(
       @Inject(HealthCheckService) private readonly health: HealthCheckService,

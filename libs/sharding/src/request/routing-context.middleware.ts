@@ -14,11 +14,15 @@ export class RoutingContextMiddleware implements NestMiddleware {
   ) {}
 
   /** Rejects with the tenant's error where one is required; the framework hands it to the exception filters. */
-  use(request: object, _response: unknown, next: () => void): Promise<void> {
-    return this.context.runRequest(request, async () => {
+  use(request: object, _response: unknown, next: () => void): void | Promise<void> {
+    return this.context.runRequest(request, () => {
       const prefix = this.application.getGlobalPrefix(); // set after the providers are created
-      if (this.tenancy.isRequired(request, prefix)) await tenantOf(request);
-      next();
+      return this.tenancy.isRequired(request, prefix) ? this.withTenant(request, next) : next();
     });
+  }
+
+  private async withTenant(request: object, next: () => void): Promise<void> {
+    await tenantOf(request);
+    next();
   }
 }

@@ -1,9 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Inject, Injectable } from '@nestjs/common';
 import { assertRoutingKey, ShardingError } from '@app/routing';
+import { chain } from '../shards/maybe-promise.js';
 import { rawRequest } from './http-request.js';
 import { Tenancy } from './tenancy.js';
 import type { RoutingKey } from '@app/routing';
+import type { MaybePromise } from '../shards/maybe-promise.js';
 import type { RoutingKeySource } from '../shards/shards.js';
 
 /** What the running work is routed by: one request, or one `runFor`. */
@@ -13,7 +15,7 @@ interface RoutingStore {
   /** Set by `runFor` and `setRoutingKey`; wins over the tenant. */
   override?: RoutingKey;
   /** The tenant, asked for once; asked again only after a refusal. */
-  tenant?: Promise<string> | undefined;
+  tenant?: MaybePromise<string> | undefined;
   tenancy?: Tenancy;
   /** True from the first use on: the route of a request does not change under way. */
   fixed: boolean;
@@ -48,18 +50,30 @@ export function setRoutingKey(request: object, key: RoutingKey): void {
  * @throws ShardingError `no_routing_key` outside of any, else as `Tenancy.tenantOf`
  */
 export async function tenantOf(request?: object): Promise<string> {
-  const store = storeFor(request);
+  return currentTenant(request);
+}
+
+/** {@link tenantOf}, at once where nothing needs to be waited for; it may then throw at once, too. */
+export function currentTenant(request?: object): MaybePromise<string> {
+  return tenantIn(storeFor(request), request);
+}
+
+function tenantIn(store: RoutingStore, request: object | undefined): MaybePromise<string> {
+  if (store.tenant !== undefined) return store.tenant;
   if (!store.request) {
     if (typeof store.override === 'string') return store.override;
     throw new ShardingError('no_routing_key', 'the running work is routed by a key that is not a tenant');
   }
-  const { tenancy } = store;
-  if (!tenancy) throw outside();
-  store.tenant ??= tenancy.tenantOf(request ?? store.request).catch((error: unknown) => {
-    store.tenant = undefined; // a guard may authenticate the principal in the meantime
-    throw error;
-  });
+  if (!store.tenancy) throw outside();
+  const tenant = store.tenancy.tenantOf(request ?? store.request);
+  store.tenant = tenant instanceof Promise ? tenant.catch((error: unknown) => refused(store, error)) : tenant;
   return store.tenant;
+}
+
+/** Asked again next time: a guard may authenticate the principal in the meantime. */
+function refused(store: RoutingStore, error: unknown): never {
+  store.tenant = undefined;
+  throw error;
 }
 
 /** Holds the routing key of the running work. A singleton; the work is told apart by AsyncLocalStorage. */
@@ -79,13 +93,13 @@ export class RoutingContext implements RoutingKeySource {
     return storage.run({ override: key, fixed: true }, work);
   }
 
-  async routingKey(request?: object): Promise<RoutingKey> {
+  routingKey(request?: object): MaybePromise<RoutingKey> {
     const store = storeFor(request);
     store.tenancy ??= this.tenancy;
-    const tenant = store.override ?? (await tenantOf(request));
-    const key = store.override ?? tenant; // it may have been set in the meantime
-    store.fixed = true;
-    return key;
+    return chain(store.override ?? tenantIn(store, request), (key) => {
+      store.fixed = true;
+      return store.override ?? key; // it may have been set in the meantime
+    });
   }
 }
 

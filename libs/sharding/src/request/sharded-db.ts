@@ -2,7 +2,6 @@ import { Scope } from '@nestjs/common';
 import { REQUEST } from '@nestjs/core';
 import { ShardDb } from '../shards/shard-db.js';
 import { Shards } from '../shards/shards.js';
-import { RoutingContext } from './routing-context.js';
 import type { FactoryProvider } from '@nestjs/common';
 
 /**
@@ -18,9 +17,6 @@ export class ShardedDb extends ShardDb {}
 export const shardedDbProvider: FactoryProvider<ShardedDb> = {
   provide: ShardedDb,
   scope: Scope.REQUEST,
-  inject: [REQUEST, RoutingContext, Shards],
-  useFactory: async (request: object | undefined, context: RoutingContext, shards: Shards) => {
-    const shard = await shards.shardFor(await context.routingKey(request));
-    return shard.primaryAs(ShardedDb);
-  },
+  inject: [REQUEST, Shards],
+  useFactory: (request: object | undefined, shards: Shards) => shards.currentAs(ShardedDb, request),
 };

@@ -1,12 +1,14 @@
 import { ShardingError } from '@app/routing';
+import { chain } from '../shards/maybe-promise.js';
 import { pathOf } from './http-request.js';
 import { jwtTenantSource } from './tenant-sources/jwt-source.js';
 import { tenantFromHeader } from './tenant-sources/header-source.js';
 import { tenantFromSubdomain } from './tenant-sources/subdomain-source.js';
 import { checkedTenant } from './tenant-value.js';
-import type { TenancySettings, TenantSourceSettings } from '../sharding.settings.js';
+import type { MaybePromise } from '../shards/maybe-promise.js';
+import type { PrincipalTenant, TenancySettings, TenantSourceSettings } from '../sharding.settings.js';
 
-type TenantSource = (request: object) => string | Promise<string>;
+type TenantSource = (request: object) => MaybePromise<string>;
 
 /** Knows which tenant a request belongs to. */
 export class Tenancy {
@@ -43,22 +45,32 @@ export class Tenancy {
   }
 
   /**
-   * The tenant of a request, checked.
+   * The tenant of a request, checked; at once where the source need not wait.
    *
    * @throws ShardingError `no_routing_key`, `invalid_tenant`, `invalid_token`, `identity_unavailable`;
    *   `cross_tenant` when the principal belongs to another tenant, or to none that is known
    */
-  async tenantOf(request: object): Promise<string> {
+  tenantOf(request: object): MaybePromise<string> {
     const { settings } = this;
     if (!settings.enabled) return disabled();
-    const given = checkedTenant(await this.source(request), settings.maxLength);
-    const tenant = settings.normalize ? checkedTenant(settings.normalize(given), settings.maxLength) : given;
-    if (settings.principalTenant) {
-      const principal = await settings.principalTenant(request);
-      if (principal !== null && principal !== tenant) throw foreignTenant(principal === undefined);
-    }
-    return tenant;
+    const { maxLength, normalize, principalTenant } = settings;
+    const tenant = chain(this.source(request), (given) => {
+      const checked = checkedTenant(given, maxLength);
+      return normalize ? checkedTenant(normalize(checked), maxLength) : checked;
+    });
+    return principalTenant ? agreed(tenant, principalTenant, request) : tenant;
   }
+}
+
+async function agreed(
+  known: MaybePromise<string>,
+  principalTenant: PrincipalTenant,
+  request: object,
+): Promise<string> {
+  const tenant = await known;
+  const principal = await principalTenant(request);
+  if (principal !== null && principal !== tenant) throw foreignTenant(principal === undefined);
+  return tenant;
 }
 
 const DOT_SEGMENT = /\/(\.|%2e){1,2}(\/|$)/i;

@@ -1,5 +1,5 @@
 import { createParamDecorator } from '@nestjs/common';
-import { tenantOf } from './routing-context.js';
+import { currentTenant } from './routing-context.js';
 import type { ExecutionContext, PipeTransform, Type } from '@nestjs/common';
 
 /**
@@ -9,7 +9,7 @@ import type { ExecutionContext, PipeTransform, Type } from '@nestjs/common';
  * @example list(\@Tenant() tenantId: string) { ... }
  */
 export const Tenant: (...pipes: (PipeTransform | Type<PipeTransform>)[]) => ParameterDecorator =
-  createParamDecorator((_data: undefined, context: ExecutionContext) => tenantOf(requestOf(context)));
+  createParamDecorator((_data: undefined, context: ExecutionContext) => currentTenant(requestOf(context)));
 
 function requestOf(context: ExecutionContext): object | undefined {
   switch (context.getType<'http' | 'rpc' | 'ws' | 'graphql'>()) {

@@ -7,6 +7,14 @@ import { TargetLogger } from './typeorm-logger.js';
 import type { EntityList, PostgresOptions } from '../sharding.options.js';
 import type { DatabaseSettings, TypeOrmSettings } from '../sharding.settings.js';
 
+/** Query parameters of a URL that reach the connection; others, such as `max`, would bypass the limits. */
+const URL_PARAMETERS = new Set([
+  'application_name',
+  'client_encoding',
+  'fallback_application_name',
+  'options',
+]);
+
 /**
  * The options of one primary's `DataSource`: limits always set, pool errors logged under the target's name, the
  * password behind a function, and no option that migrates or reads int8 differently for the whole process.
@@ -17,6 +25,7 @@ export function dataSourceOptions(
   entities: EntityList,
 ): PostgresOptions {
   const { host, port, user, password, database, ssl, ...rest } = clientConfig(settings.url);
+  const fromUrl = Object.fromEntries(Object.entries(rest).filter(([key]) => URL_PARAMETERS.has(key)));
   const { extra, ...options } = typeorm.options;
   return {
     logger: new TargetLogger(settings.target),
@@ -34,7 +43,7 @@ export function dataSourceOptions(
     poolErrorHandler: poolErrorLogger(settings.target),
     extra: {
       keepAlive: true,
-      ...rest,
+      ...fromUrl,
       ...(settings.statementTimeoutMs > 0 && { statement_timeout: settings.statementTimeoutMs }),
       ...extra,
       Client: detachedClient(),

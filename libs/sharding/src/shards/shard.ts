@@ -5,6 +5,9 @@ import type { TopologyShard } from '@app/routing';
 import type { PoolStats } from './database.js';
 import type { MaybePromise } from './maybe-promise.js';
 
+/** {@link ShardDb} or a subclass with the same constructor. */
+export type ShardDbType<D extends ShardDb> = new (...parts: ConstructorParameters<typeof ShardDb>) => D;
+
 /** One shard: its place in the topology and its primary database. */
 export class Shard {
   readonly name: string;
@@ -27,9 +30,7 @@ export class Shard {
   }
 
   /** The same as a subclass of {@link ShardDb}; at once where the primary is open. */
-  primaryAs<D extends ShardDb>(
-    type: new (...parts: ConstructorParameters<typeof ShardDb>) => D,
-  ): MaybePromise<D> {
+  primaryAs<D extends ShardDb>(type: ShardDbType<D>): MaybePromise<D> {
     return chain(this.database.opened ?? this.database.open(), (source) => new type(this, source));
   }
 

@@ -6,7 +6,7 @@ import { within } from './work-scope.js';
 import type { RoutingKey, ShardRouter, Topology } from '@app/routing';
 import type { ShardOutcome } from './fan-out.js';
 import type { MaybePromise } from './maybe-promise.js';
-import type { Shard } from './shard.js';
+import type { Shard, ShardDbType } from './shard.js';
 
 /** Where the routing key of the running work comes from; implemented by the routing context. */
 export interface RoutingKeySource {
@@ -83,8 +83,13 @@ export class Shards {
    * @throws ShardingError `no_routing_key`
    */
   async current(request?: object): Promise<ShardDb> {
+    return this.currentAs(ShardDb, request);
+  }
+
+  /** {@link current} as a subclass of {@link ShardDb}, at once where nothing needs to be waited for. */
+  currentAs<D extends ShardDb>(type: ShardDbType<D>, request?: object): MaybePromise<D> {
     return chain(this.#keys.routingKey(request), (key) =>
-      chain(this.route(key), (shard) => shard.primaryAs(ShardDb)),
+      chain(this.route(key), (shard) => shard.primaryAs(type)),
     );
   }
 
