@@ -1,4 +1,4 @@
-import { Inject, Logger, Module, RequestMethod, Scope } from '@nestjs/common';
+import { Inject, Logger, Module, Scope } from '@nestjs/common';
 import { APP_FILTER, ModulesContainer } from '@nestjs/core';
 import { HashRouter } from '@app/routing';
 import { configurationError, loadShardingOptions } from './config/load-options.js';
@@ -6,8 +6,9 @@ import { layOver } from './config/overlay.js';
 import { resolveOptions } from './config/resolve-options.js';
 import { healthPaths } from './health/health-paths.js';
 import { CONTROL_DATA_SOURCE } from './request/inject-control.decorator.js';
+import { RequestMount } from './request/request-mount.js';
+import { RequiredTenantMiddleware } from './request/required-tenant.middleware.js';
 import { RoutingContext } from './request/routing-context.js';
-import { RoutingContextMiddleware } from './request/routing-context.middleware.js';
 import { ShardedDb, shardedDbProvider } from './request/sharded-db.js';
 import { ShardingExceptionFilter } from './request/sharding-exception.filter.js';
 import { Tenancy } from './request/tenancy.js';
@@ -53,11 +54,10 @@ const SETTINGS = Symbol.for('nestjs-sharding.settings');
  */
 @Module({})
 export class ShardingModule implements NestModule, OnModuleInit, OnApplicationShutdown {
-  constructor(
-    @Inject(SETTINGS) private readonly settings: ShardingSettings,
-    @Inject(Fleet) private readonly fleet: Fleet,
-    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
-  ) {}
+  @Inject(SETTINGS) private readonly settings!: ShardingSettings;
+  @Inject(Fleet) private readonly fleet!: Fleet;
+  @Inject(RequestMount) private readonly requests!: RequestMount;
+  @Inject(ModulesContainer) private readonly modules!: ModulesContainer;
 
   /** @throws ShardingError `invalid_topology` at boot, listing every problem of the configuration */
   static forRoot(options: ShardingOptions & ShardingSetup = {}): DynamicModule {
@@ -70,7 +70,7 @@ export class ShardingModule implements NestModule, OnModuleInit, OnApplicationSh
   }
 
   configure(consumer: MiddlewareConsumer): void {
-    consumer.apply(RoutingContextMiddleware).forRoutes({ path: '{*path}', method: RequestMethod.ALL });
+    this.requests.mount(consumer);
   }
 
   onModuleInit(): void {
@@ -138,7 +138,8 @@ function asyncProviders({
 function runtimeProviders(healthPaths: readonly string[]): Provider[] {
   return [
     RoutingContext,
-    RoutingContextMiddleware,
+    RequestMount,
+    RequiredTenantMiddleware,
     shardedDbProvider,
     { provide: APP_FILTER, useClass: ShardingExceptionFilter },
     {

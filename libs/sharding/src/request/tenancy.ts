@@ -26,13 +26,18 @@ export class Tenancy {
     this.healthPaths = rooted(healthPaths);
   }
 
+  /** Whether any path at all requires a tenant. */
+  get requiresAlways(): boolean {
+    return this.settings.enabled && this.settings.required === 'always';
+  }
+
   /**
    * Whether a request without a tenant is refused before anything asks for it.
    *
    * @param globalPrefix of the application; the health paths lie below it unless they are excluded from it
    */
   isRequired(request: object, globalPrefix = ''): boolean {
-    if (!this.settings.enabled || this.settings.required !== 'always') return false;
+    if (!this.requiresAlways) return false;
     const path = pathOf(request);
     if (DOT_SEGMENT.test(path)) return true; // it may lead out of the public path again
     const [prefix = ''] = rooted([globalPrefix]);

@@ -39,68 +39,66 @@ export function instrument(source: DataSource, database: Database): void {
     currentScope()?.assertOpen();
     return obtain().catch(failed);
   };
-  const create = driver.createQueryRunner.bind(driver);
-  driver.createQueryRunner = (mode) => instrumentRunner(create(mode), database);
+  const ShardRunner = shardRunner(driver.createQueryRunner('master').constructor as RunnerClass, database);
+  driver.createQueryRunner = (mode) => new ShardRunner(driver, mode);
   const query = source.query.bind(source);
   source.query = async <T>(sql: string, parameters?: unknown[], runner?: QueryRunner): Promise<T> => {
-    if (runner) {
-      touched(runner);
-      return query<T>(sql, parameters, runner);
-    }
-    const own = source.createQueryRunner();
+    const used = runner ?? source.createQueryRunner();
+    if (used instanceof ShardRunner) used.touched = true; // raw SQL may change the session, also inside functions
     try {
-      touched(own);
-      return await query<T>(sql, parameters, own);
+      return await query<T>(sql, parameters, used);
     } finally {
-      await own.release();
+      if (!runner) await used.release();
     }
   };
 }
 
-/** Raw SQL may have changed the session: the connection is reset before anybody else gets it. */
-const TOUCHED = Symbol('session touched');
+type RunnerClass = new (driver: Driver, mode: 'master' | 'slave') => PostgresRunner;
 
-function touched(runner: QueryRunner): void {
-  (runner as { [TOUCHED]?: true })[TOUCHED] = true;
-}
-
-function instrumentRunner(runner: PostgresRunner, database: Database): PostgresRunner {
-  const send = runner.query.bind(runner) as (...args: unknown[]) => Promise<never>;
+/** A query runner of one database; a subclass once, because a runner is made for nearly every statement. */
+function shardRunner(Base: RunnerClass, database: Database) {
   const failed = (error: unknown): never => {
     throw refused(database, error);
   };
-  runner.query = (sql: string, ...rest: unknown[]) => {
-    if (SESSION_STATEMENT.test(sql)) touched(runner);
-    const scope = ROLLBACK.test(sql) ? undefined : currentScope();
-    return scope ? sendWithin(scope, () => send(sql, ...rest)) : send(sql, ...rest).catch(failed);
-  };
-  const sendWithin = async (scope: WorkScope, statement: () => Promise<never>) => {
-    scope.assertOpen();
-    const backend = await runner.connect();
-    scope.assertOpen();
-    scope.enter(backend, database);
-    try {
-      return await statement();
-    } catch (error) {
-      throw refused(database, error, scope.reason);
-    } finally {
-      await scope.leave(backend);
+  return class ShardRunner extends Base {
+    /** The session may have been changed: the connection is reset before anybody else gets it. */
+    touched = false;
+    #resetting: Promise<void> | undefined;
+
+    override query(sql: string, ...rest: [unknown[]?, true?]): Promise<never> {
+      if (SESSION_STATEMENT.test(sql)) this.touched = true;
+      const scope = ROLLBACK.test(sql) ? undefined : currentScope();
+      const send = super.query as (...parts: unknown[]) => Promise<never>;
+      if (!scope) return send.call(this, sql, ...rest).catch(failed);
+      return this.sendWithin(scope, () => send.call(this, sql, ...rest));
+    }
+
+    override release(): Promise<void> {
+      if (this.isReleased || this.#resetting) return this.#resetting ?? Promise.resolve();
+      if (this.isTransactionActive) {
+        return this.releasePostgresConnection(
+          new Error(`${described(database.target)}: transaction left open`),
+        );
+      }
+      if (!this.touched) return super.release();
+      this.#resetting = reset(this); // the caller need not wait; the pool gets the connection when it is clean
+      return Promise.resolve();
+    }
+
+    async sendWithin(scope: WorkScope, statement: () => Promise<never>): Promise<never> {
+      scope.assertOpen();
+      const backend = await this.connect();
+      scope.assertOpen();
+      scope.enter(backend, database);
+      try {
+        return await statement();
+      } catch (error) {
+        throw refused(database, error, scope.reason);
+      } finally {
+        await scope.leave(backend);
+      }
     }
   };
-  const release = runner.release.bind(runner);
-  let resetting: Promise<void> | undefined;
-  runner.release = () => {
-    if (runner.isReleased || resetting) return resetting ?? Promise.resolve();
-    if (runner.isTransactionActive) {
-      return runner.releasePostgresConnection(
-        new Error(`${described(database.target)}: transaction left open`),
-      );
-    }
-    if (!(runner as { [TOUCHED]?: true })[TOUCHED]) return release();
-    resetting = reset(runner); // the caller need not wait; the pool gets the connection when it is clean
-    return Promise.resolve();
-  };
-  return runner;
 }
 
 /** A cancelled statement is told as what cancelled it: the caller's limit, or the close of the database. */
