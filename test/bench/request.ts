@@ -8,7 +8,10 @@ import { compare, printTable, ratio, writeResults, type Side, type SideResult } 
 import type { ChildProcess } from 'node:child_process';
 import type { Variant } from './request/apps.js';
 
-/** Requests per second of the same query through four kinds of service, each in a process of its own. */
+/**
+ * Requests per second of the same query through four kinds of service, each in a process of its own, and through two
+ * that show what AsyncLocalStorage alone costs on this version of Node.
+ */
 
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 21);
 const SECONDS = 2;
@@ -40,15 +43,32 @@ try {
     urls.push(await server.createDatabase(`shard${shard}`));
     await server.query(LINKS_SQL, [], `shard${shard}`);
   }
-  const variants: Variant[] = ['plain', 'request-scoped', 'ShardedDb', 'Shards'];
+  const variants: Variant[] = [
+    'plain',
+    'request-scoped',
+    'ShardedDb',
+    'Shards',
+    'plain in ALS',
+    'request-scoped in ALS',
+  ];
   const sides: Side[] = [];
   for (const variant of variants) sides.push(await side(variant, urls));
   const results = await compare(sides, { rounds: ROUNDS, warmup: 2 });
   printTable(results, { title: 'requests', unit: 'req/s' });
-  const [plain, byHand, shardedDb, shards] = results as [SideResult, SideResult, SideResult, SideResult];
+  const [plain, byHand, shardedDb, shards, plainAls, byHandAls] = results as [
+    SideResult,
+    SideResult,
+    SideResult,
+    SideResult,
+    SideResult,
+    SideResult,
+  ];
   writeResults('request', {
     sharded_db_ratio: ratio(shardedDb, byHand),
     shards_ratio: ratio(shards, plain),
+    sharded_db_ratio_in_als: ratio(shardedDb, byHandAls),
+    shards_ratio_in_als: ratio(shards, plainAls),
+    als_cost: 1 - ratio(plainAls, plain),
     request_scope_cost: 1 - ratio(byHand, plain),
   });
 } finally {

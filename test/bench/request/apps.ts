@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { Controller, Get, Headers, Inject, Injectable, Module, Scope } from '@nestjs/common';
 import { NestFactory, REQUEST } from '@nestjs/core';
 import { DataSource, Repository } from 'typeorm';
@@ -6,8 +7,12 @@ import { ShardedDb, ShardingModule, Shards, Tenant } from '@app/sharding';
 import { Link, POOL_SIZE } from './link.entity.js';
 import type { INestApplication, Type } from '@nestjs/common';
 
-/** The four services that `bench:request` compares: the same query on the same two databases, pools of the same size. */
-export type Variant = 'plain' | 'request-scoped' | 'ShardedDb' | 'Shards';
+/**
+ * The four services that `bench:request` compares: the same query on the same database, pools of the same size.
+ * The last two are (a) and (b) with nothing but an AsyncLocalStorage around each request: what Node itself takes for it.
+ */
+export type Variant =
+  'plain' | 'request-scoped' | 'ShardedDb' | 'Shards' | 'plain in ALS' | 'request-scoped in ALS';
 
 const dataSource = (url: string) =>
   new DataSource({
@@ -100,15 +105,21 @@ class ShardsLinks {
   }
 }
 
-/** One listening service. (a) has one database, so give it the same one twice as often: all see the same load. */
+/** One listening service. */
 export async function startVariant(variant: Variant, urls: readonly string[]): Promise<INestApplication> {
   const modules: Record<Variant, () => Promise<Type> | Type> = {
     plain: () => plain(urls),
     'request-scoped': () => requestScoped(urls),
     ShardedDb: () => sharded(urls, ShardedDbLinks),
     Shards: () => sharded(urls, ShardsLinks),
+    'plain in ALS': () => plain(urls),
+    'request-scoped in ALS': () => requestScoped(urls),
   };
   const app = await NestFactory.create(await modules[variant](), { logger: ['error'] });
+  if (variant.endsWith('in ALS')) {
+    const storage = new AsyncLocalStorage<object>();
+    app.use((_request: unknown, _response: unknown, next: () => void) => storage.run({}, next));
+  }
   await app.listen(0, '127.0.0.1');
   return app;
 }

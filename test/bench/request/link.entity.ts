@@ -21,4 +21,5 @@ export const LINKS_SQL = `
   analyze links;`;
 
 export const POOL_SIZE = 8;
-export const SHARDS = 2;
+/** One database: all four services then have the same pool. */
+export const SHARDS = 1;
