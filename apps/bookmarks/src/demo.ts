@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { parseArgs, styleText } from 'node:util';
+import { ConsoleLogger } from '@nestjs/common';
 import { PostgresServer } from '@test/support';
 import { migrate, resolveOptions } from '@app/sharding';
 import { bookmarksSharding } from './app.module.js';
@@ -11,13 +12,42 @@ import type { ShardingOptions } from '@app/sharding';
 
 const SERVERS = ['control', 'shard0', 'shard1'] as const;
 
-const { values: flags } = parseArgs({
-  options: { port: { type: 'string', default: '3000' }, 'no-color': { type: 'boolean', default: false } },
-});
+const HELP = `npm run demo -- [options]
+
+  --port PORT   where the service listens (default 3000)
+  --no-color    plain output
+  --help        this text
+`;
+
+const flags = readFlags();
 const color = !flags['no-color'] && process.stdout.isTTY;
 const say = (text: string) => process.stdout.write(`${text}\n`);
 const strong = (text: string) => (color ? styleText(['bold', 'green'], text) : text);
 const faint = (text: string) => (color ? styleText('gray', text) : text);
+
+function readFlags(): { port: number; 'no-color': boolean } {
+  try {
+    const { values } = parseArgs({
+      options: {
+        port: { type: 'string', default: '3000' },
+        'no-color': { type: 'boolean', default: false },
+        help: { type: 'boolean', default: false },
+      },
+    });
+    const port = Number(values.port);
+    if (values.help) return finish(HELP, 0);
+    if (!Number.isInteger(port) || port < 0 || port > 65_535)
+      throw new Error('--port takes a number from 0 to 65535');
+    return { port, 'no-color': values['no-color'] };
+  } catch (error) {
+    return finish(`${(error as Error).message}\n\n${HELP}`, 2);
+  }
+}
+
+function finish(text: string, code: number): never {
+  (code === 0 ? process.stdout : process.stderr).write(text);
+  process.exit(code);
+}
 
 const servers: PostgresServer[] = [];
 let app: INestApplication | undefined;
@@ -50,8 +80,9 @@ async function start(): Promise<void> {
   }
   const sharding = options(urls);
   await migrate(resolveOptions(sharding), (line) => say(faint(`migrate ${line}`)));
-  app = await createApp(sharding, { logger: ['warn', 'error', 'fatal'] });
-  await app.listen(Number(flags.port), '127.0.0.1');
+  const logger = new ConsoleLogger({ colors: color, logLevels: ['warn', 'error', 'fatal'] });
+  app = await createApp(sharding, { logger, abortOnError: false });
+  await app.listen(flags.port, '127.0.0.1');
 }
 
 function welcome(at: string): void {
@@ -94,7 +125,7 @@ process.on('SIGUSR2', () => void startAgain().catch((error: unknown) => say((err
 
 try {
   await start();
-  welcome(`http://localhost:${flags.port}`);
+  welcome((await app?.getUrl())?.replace('127.0.0.1', 'localhost') ?? '');
 } catch (error) {
   say(`the demo could not start: ${(error as Error).message}`);
   await end(1);

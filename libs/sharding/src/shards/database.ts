@@ -123,7 +123,7 @@ export class Database {
 
   async #open(): Promise<DataSource> {
     try {
-      this.#opened = await initialize(await this.build());
+      this.#opened = await initialize(await this.build(), 2 * this.#settings.connectTimeoutMs);
       return this.#opened;
     } catch (cause) {
       this.#opening = undefined;
@@ -180,8 +180,12 @@ async function discardRunners(source: DataSource, reason: string): Promise<void>
     await runner.releasePostgresConnection(new Error(reason));
 }
 
-/** TypeORM leaves the pool open when a step after its creation fails: end it, so that a retry starts clean. */
-async function initialize(source: DataSource): Promise<DataSource> {
+/**
+ * Connects within `limitMs`, also where the server stops answering half-way. TypeORM leaves the pool open when a step
+ * after its creation fails: it is ended, so that a retry starts clean.
+ */
+async function initialize(source: DataSource, limitMs: number): Promise<DataSource> {
+  const late = setTimeout(() => void discardRunners(source, 'opening took too long'), limitMs);
   try {
     return await source.initialize();
   } catch (error) {
@@ -190,6 +194,8 @@ async function initialize(source: DataSource): Promise<DataSource> {
     await driver.master?.end().catch(() => undefined); // already ended by TypeORM's own cleanup
     driver.master = undefined;
     throw error;
+  } finally {
+    clearTimeout(late);
   }
 }
 
