@@ -51,9 +51,13 @@ export function isServerError(error: unknown): boolean {
   return code !== undefined && /^[0-9A-Z]{5}$/.test(code);
 }
 
+/** Where a failed statement carries what was in the rows. */
+const ROW_CONTENT = ['parameters', 'driverError', 'detail', 'where', 'internalQuery'] as const;
+
 /**
  * The error that a caller gets for a failed statement: a lost connection becomes `shard_unavailable`, a cancelled
- * statement `deadline_exceeded`. Everything else is the caller's own and passes through untouched.
+ * statement `deadline_exceeded`. Everything else is the caller's own and passes through; what it knows of rows can be
+ * read but is not enumerable, so that a logger does not print it.
  */
 export function statementError(target: string, error: unknown): unknown {
   if (error instanceof ShardingError) return error;
@@ -68,6 +72,11 @@ export function statementError(target: string, error: unknown): unknown {
       `${described(target)} cancelled a statement (statement_timeout, or an administrator)`,
       { cause: error },
     );
+  }
+  if (error instanceof QueryFailedError) {
+    for (const key of ROW_CONTENT) {
+      if (key in error) Object.defineProperty(error, key, { value: error[key as never], enumerable: false });
+    }
   }
   return error;
 }
