@@ -1,6 +1,6 @@
 import { ShardingError } from '@app/routing';
 
-const CONTROL_CHARACTER = /[\u0000-\u001f\u007f-\u009f]/; // eslint-disable-line no-control-regex
+const CONTROL_CHARACTER = /\p{Cc}/u;
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
