@@ -86,9 +86,9 @@ describe('statements of one transaction', () => {
     expect(await bodies()).toEqual([]);
   });
 
-  it('that nobody awaited are finished before the commit', async () => {
+  it('that were sent and not awaited are finished before the commit', async () => {
     await db.tx(async (tx) => {
-      insert(tx, 'floating').catch(() => undefined);
+      tx.query(`insert into notes (tenant_id, body) values ('acme', 'floating')`).catch(() => undefined);
     });
     expect(await bodies()).toEqual(['floating']);
   });
@@ -157,6 +157,61 @@ describe('nested tx', () => {
   it('refuses what belongs to the outermost transaction', async () => {
     const work = db.tx((tx) => tx.tx(async () => undefined, { readOnly: true }));
     await expect(work).rejects.toMatchObject({ code: 'invalid_options' });
+  });
+});
+
+describe('a nested tx whose work never ends', () => {
+  const hanging = (tx: ShardDb) =>
+    tx.tx(async (inner) => {
+      await insert(inner, 'inner');
+      await new Promise<never>(() => undefined);
+    });
+
+  it('ends with the time of the outer one', async () => {
+    const work = db.tx((tx) => hanging(tx), { timeoutMs: 100 });
+    await expect(work).rejects.toMatchObject({ code: 'deadline_exceeded' });
+    await poolIsQuiet();
+    expect(await bodies()).toEqual([]);
+  });
+
+  it('ends with the failure of the outer one, also two levels deep', async () => {
+    let ended: Promise<unknown> = Promise.resolve();
+    const work = db.tx(async (tx) => {
+      ended = tx.tx((inner) => hanging(inner));
+      ended.catch(() => undefined);
+      await pause(30);
+      throw new Error('outer');
+    });
+    await expect(work).rejects.toThrow('outer');
+    await expect(ended).rejects.toMatchObject({ code: 'transaction_closed' });
+    await poolIsQuiet();
+    expect(await bodies()).toEqual([]);
+  });
+});
+
+it('a nested tx that nobody awaited is finished before the commit', async () => {
+  await db.tx(async (tx) => {
+    const floating = tx.tx(async (inner) => {
+      await pause(30);
+      await insert(inner, 'floating');
+    });
+    floating.catch(() => undefined);
+  });
+  expect(await bodies()).toEqual(['floating']);
+});
+
+describe('work that outlives the transaction it was started in', () => {
+  it('is refused, but runFor starts a unit of its own', async () => {
+    let late: Promise<unknown> = Promise.resolve();
+    let unit: Promise<unknown> = Promise.resolve();
+    await db.tx(async () => {
+      late = pause(30).then(() => insert(db, 'late'));
+      late.catch(() => undefined);
+      unit = pause(30).then(() => shards.runFor('acme', (own) => own.tx((tx) => insert(tx, 'unit'))));
+    });
+    await expect(late).rejects.toMatchObject({ code: 'transaction_closed' });
+    await unit;
+    expect(await bodies()).toEqual(['unit']);
   });
 });
 

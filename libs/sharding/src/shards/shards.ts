@@ -2,6 +2,7 @@ import { ShardingError, routeKey } from '@app/routing';
 import { fanOut } from './fan-out.js';
 import { chain } from './maybe-promise.js';
 import { ShardDb } from './shard-db.js';
+import { apartFromEnded } from './transaction.js';
 import { within } from './work-scope.js';
 import type { RoutingKey, ShardRouter, Topology } from '@app/routing';
 import type { ShardOutcome } from './fan-out.js';
@@ -95,7 +96,7 @@ export class Shards {
 
   /** Runs `work` inside the routing context of `key`: for jobs, cron and scripts. */
   runFor<T>(key: RoutingKey, work: (db: ShardDb) => Promise<T>): Promise<T> {
-    return this.#keys.runFor(key, async () => work(await this.dbFor(key)));
+    return apartFromEnded(() => this.#keys.runFor(key, async () => work(await this.dbFor(key))));
   }
 
   /**

@@ -25,6 +25,11 @@ export function activeTransaction(): Transaction | undefined {
   return level === 'control' ? undefined : level;
 }
 
+/** Runs `work` as a unit of its own when the transaction that it was started in has ended meanwhile. */
+export function apartFromEnded<T>(work: () => T): T {
+  return activeTransaction()?.ended ? active.exit(work) : work();
+}
+
 /**
  * One transaction, or one savepoint of it, on one shard. Its statements run one after the other, also under
  * `Promise.all`; once it has ended, statements that come late are refused instead of running outside of it.
@@ -33,6 +38,8 @@ export class Transaction {
   #tail: Promise<unknown> = Promise.resolve();
   #ended = false;
   #aborted = false;
+  #nested: Transaction | undefined;
+  #abandon: ((reason: ShardingError) => void) | undefined;
 
   constructor(
     readonly shardName: string,
@@ -70,10 +77,33 @@ export class Transaction {
     });
   }
 
-  /** Refuses what comes later and waits for what was sent. */
-  async end(): Promise<void> {
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** Refuses what comes later and waits for everything before, savepoints included. */
+  async finish(): Promise<void> {
     this.#ended = true;
     await this.#tail;
+  }
+
+  /** The same for a rollback: savepoints whose work still runs are given up. */
+  async giveUp(): Promise<void> {
+    this.#abandon?.(this.closedError());
+    await this.#nested?.giveUp();
+    await this.finish();
+  }
+
+  /** Runs `work` of a savepoint until it is done or this level ends, whichever comes first. */
+  async untilEnded<T>(nested: Transaction, work: () => Promise<T>): Promise<T> {
+    const given = new Promise<never>((_resolve, reject) => (this.#abandon = reject));
+    this.#nested = nested;
+    try {
+      return await Promise.race([work(), given]);
+    } finally {
+      this.#nested = undefined;
+      this.#abandon = undefined;
+    }
   }
 
   /** COMMIT of an aborted transaction is a silent ROLLBACK: say so instead. */
@@ -86,8 +116,11 @@ export class Transaction {
   }
 
   private assertOpen(): void {
-    if (!this.#ended) return;
-    throw new ShardingError(
+    if (this.#ended) throw this.closedError();
+  }
+
+  private closedError(): ShardingError {
+    return new ShardingError(
       'transaction_closed',
       `the transaction on shard "${this.shardName}" has ended: await every statement inside of it, or start the work outside`,
     );
@@ -114,7 +147,7 @@ export async function transact<T>(
     await asControl(() => commit(level));
     return value;
   } catch (error) {
-    await level.end();
+    await level.giveUp();
     await asControl(() => rollback(runner));
     throw error;
   } finally {
@@ -136,11 +169,11 @@ export function transactNested<T>(
     const level = new Transaction(parent.shardName, runner);
     await asControl(() => runner.startTransaction());
     try {
-      const value = await workIn(level, options, work);
+      const value = await parent.untilEnded(level, () => workIn(level, options, work));
       await asControl(() => runner.commitTransaction());
       return value;
     } catch (error) {
-      await level.end();
+      await level.giveUp();
       await asControl(() => rollback(runner));
       throw error;
     }
@@ -150,8 +183,12 @@ export function transactNested<T>(
 async function workIn<T>(level: Transaction, options: TxOptions, work: (level: Transaction) => Promise<T>) {
   const limits = { deadlineMs: options.timeoutMs, signal: options.signal };
   const what = `the transaction on shard "${level.shardName}"`;
-  const value = await within(what, limits, () => active.run(level, async () => work(level)));
-  await level.end();
+  const finished = async () => {
+    const value = await work(level);
+    await level.finish();
+    return value;
+  };
+  const value = await within(what, limits, () => active.run(level, finished));
   level.assertCommittable();
   return value;
 }
