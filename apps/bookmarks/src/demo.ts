@@ -1,4 +1,6 @@
 import 'reflect-metadata';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { parseArgs, styleText } from 'node:util';
 import { ConsoleLogger } from '@nestjs/common';
 import { PostgresServer } from '@test/support';
@@ -20,7 +22,7 @@ const HELP = `npm run demo -- [options]
 `;
 
 const flags = readFlags();
-const color = !flags['no-color'] && process.stdout.isTTY;
+const color = !flags['no-color'] && !process.env['NO_COLOR'] && process.stdout.isTTY;
 const say = (text: string) => process.stdout.write(`${text}\n`);
 const strong = (text: string) => (color ? styleText(['bold', 'green'], text) : text);
 const faint = (text: string) => (color ? styleText('gray', text) : text);
@@ -70,6 +72,7 @@ function options(urls: readonly string[]): ShardingOptions {
 }
 
 async function start(): Promise<void> {
+  await assertFree(flags.port);
   const urls: string[] = [];
   for (const name of SERVERS) {
     const began = performance.now();
@@ -83,6 +86,18 @@ async function start(): Promise<void> {
   const logger = new ConsoleLogger({ colors: color, logLevels: ['warn', 'error', 'fatal'] });
   app = await createApp(sharding, { logger, abortOnError: false });
   await app.listen(flags.port, '127.0.0.1');
+}
+
+/** Told before three servers are started for nothing. */
+async function assertFree(port: number): Promise<void> {
+  const probe = createServer();
+  try {
+    await once(probe.listen(port, '127.0.0.1'), 'listening');
+  } catch (error) {
+    throw new Error(`port ${port} cannot be used; choose another one with --port`, { cause: error });
+  } finally {
+    probe.close();
+  }
 }
 
 function welcome(at: string): void {
@@ -113,20 +128,30 @@ function end(code: number): Promise<void> {
 
 async function startAgain(): Promise<void> {
   for (const server of servers) {
-    if (server.isRunning) continue;
+    if (server.isRunning) {
+      say(faint(`${server.name} is running`));
+      continue;
+    }
     await server.restart();
     say(`${server.name} pid ${server.pid}`);
   }
 }
 
-process.on('SIGINT', () => void end(0));
-process.on('SIGTERM', () => void end(0));
+/** The second signal does not wait for requests; what is left then is cleaned up by the servers' own watch. */
+function onSignal(): void {
+  if (ending) process.exit(130);
+  void end(0);
+}
+
+process.on('SIGINT', onSignal);
+process.on('SIGTERM', onSignal);
+process.stdout.on('error', () => void end(0)); // the reader has gone
 process.on('SIGUSR2', () => void startAgain().catch((error: unknown) => say((error as Error).message)));
 
 try {
   await start();
   welcome((await app?.getUrl())?.replace('127.0.0.1', 'localhost') ?? '');
 } catch (error) {
-  say(`the demo could not start: ${(error as Error).message}`);
+  if (!ending) say(`the demo could not start: ${(error as Error).message}`);
   await end(1);
 }

@@ -62,8 +62,9 @@ describe('a router that pins a whale', () => {
 
   it('passes on what the router throws', async () => {
     await expect(asked(new WhaleRouter(), 'whale-corp', topology)).rejects.toMatchObject({
-      code: 'unknown_shard',
-      message: 'unknown shard "whale"; known shards: shard0, shard1',
+      code: 'out_of_topology',
+      message: 'WhaleRouter answered with unknown shard "whale"; known shards: shard0, shard1',
+      cause: { code: 'unknown_shard' },
     });
   });
 });

@@ -37,8 +37,8 @@ export class HashRouter extends ShardRouter {
  * (one of an older topology with the same name will do). Always call routers through this.
  *
  * @returns at once where the router answers at once; `await` it either way
- * @throws ShardingError `invalid_routing_key`; `out_of_topology` for an answer that is no shard of the topology;
- *   what the router throws passes through
+ * @throws ShardingError `invalid_routing_key`; `out_of_topology` for an answer that is no shard of the topology, also
+ *   where the router asked the topology for it; what else the router throws passes through
  */
 export function routeKey(
   router: ShardRouter,
@@ -46,9 +46,26 @@ export function routeKey(
   topology: Topology,
 ): TopologyShard | Promise<TopologyShard> {
   assertRoutingKey(key);
-  const answer = router.route(key, topology);
-  if (answer instanceof Promise) return answer.then((shard) => checked(shard, router, topology));
+  const failed = (error: unknown): never => {
+    throw unknownToRouter(error) ? outOfTopology(router, error.message, error) : error;
+  };
+  let answer: TopologyShard | Promise<TopologyShard>;
+  try {
+    answer = router.route(key, topology);
+  } catch (error) {
+    return failed(error);
+  }
+  if (answer instanceof Promise) return answer.then((shard) => checked(shard, router, topology), failed);
   return checked(answer, router, topology);
+}
+
+/** A router that names a shard that is not there is a mistake of the server, not of the client. */
+function unknownToRouter(error: unknown): error is ShardingError {
+  return error instanceof ShardingError && error.code === 'unknown_shard';
+}
+
+function outOfTopology(router: ShardRouter, said: string, cause?: unknown): ShardingError {
+  return new ShardingError('out_of_topology', `${router.constructor.name} answered with ${said}`, { cause });
 }
 
 function checked(answer: TopologyShard, router: ShardRouter, topology: Topology): TopologyShard {
@@ -56,8 +73,5 @@ function checked(answer: TopologyShard, router: ShardRouter, topology: Topology)
   if (name !== undefined && topology.has(name)) return topology.byName(name);
   const known = topology.shards.map((shard) => shard.name);
   const said = name === undefined ? 'no shard' : `shard ${quote(name)}`;
-  throw new ShardingError(
-    'out_of_topology',
-    `${router.constructor.name} answered with ${said}; known shards: ${listNames(known)}`,
-  );
+  throw outOfTopology(router, `${said}; known shards: ${listNames(known)}`);
 }

@@ -16,6 +16,7 @@ import { Fleet } from './shards/fleet.js';
 import { Shards } from './shards/shards.js';
 import { logTopology } from './topology-log.js';
 import type {
+  BeforeApplicationShutdown,
   DynamicModule,
   FactoryProvider,
   InjectionToken,
@@ -53,7 +54,9 @@ const SETTINGS = Symbol.for('nestjs-sharding.settings');
  * laid over it; with it, the options are all there is.
  */
 @Module({})
-export class ShardingModule implements NestModule, OnModuleInit, OnApplicationShutdown {
+export class ShardingModule
+  implements NestModule, OnModuleInit, BeforeApplicationShutdown, OnApplicationShutdown
+{
   @Inject(SETTINGS) private readonly settings!: ShardingSettings;
   @Inject(Fleet) private readonly fleet!: Fleet;
   @Inject(RequestMount) private readonly requests!: RequestMount;
@@ -79,6 +82,11 @@ export class ShardingModule implements NestModule, OnModuleInit, OnApplicationSh
       throw configurationError(['ShardingModule.forRoot() is imported twice: import it once, it is global']);
     }
     logTopology(this.settings, this.fleet.totalMaxConnections, new Logger(ShardingModule.name));
+  }
+
+  /** HTTP closes next and waits for its requests: not longer than the drain. */
+  beforeApplicationShutdown(): void {
+    this.fleet.beginDrain();
   }
 
   /** After HTTP has closed: drains and closes every database. */

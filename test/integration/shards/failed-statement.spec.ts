@@ -60,3 +60,16 @@ it('as the cause of a library error is not printed either', async () => {
   const error: unknown = await late.catch((reason: unknown) => reason);
   expect(inspect(error, { depth: 10 })).not.toContain('private words');
 });
+
+it('that pg gave up is deadline_exceeded, and its connection is never used again', async () => {
+  const impatient = await bootApp({
+    ...databases.options({ poolSize: 1 }),
+    typeorm: { extra: { query_timeout: 150 } },
+  });
+  const own = await impatient.get(Shards).dbOn('shard0');
+  const pid = async () => (await own.query<{ pid: number }[]>('select pg_backend_pid() as pid'))[0]?.pid;
+  const before = await pid();
+  await expect(own.query('select pg_sleep(5)')).rejects.toMatchObject({ code: 'deadline_exceeded' });
+  expect(await pid()).not.toBe(before);
+  await impatient.close();
+});

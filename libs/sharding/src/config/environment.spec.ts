@@ -141,6 +141,18 @@ describe('the environment', () => {
     );
   });
 
+  it('refuses a known key behind one underscore, and leaves other names alone', () => {
+    expect(() =>
+      load({
+        SHARDING_DATABASE__URL: 'postgres://c/c',
+        SHARDING_DATABASE_POOL_SIZE: '3',
+        SHARDING_DATABASE_PASSWORD_FILE: '/run/x',
+      }),
+    ).toThrow(
+      configurationError(['SHARDING_DATABASE_POOL_SIZE: did you mean "SHARDING_DATABASE__POOL_SIZE"?']),
+    );
+  });
+
   it('leaves a text that does not fit its key, for the check to name without showing it', () => {
     const environment = {
       SHARDING_DATABASE__URL: 'postgres://c/c',

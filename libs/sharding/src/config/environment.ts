@@ -21,7 +21,11 @@ export function environmentOverlay(options: Record<string, unknown>, environment
   const problems: string[] = [];
   const shardValues = new Map<number, Map<string, string>>();
   for (const [name, value] of Object.entries(environment).toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    if (value === undefined || !name.startsWith(PREFIX) || !name.includes('__')) continue;
+    if (value === undefined || !name.startsWith(PREFIX)) continue;
+    if (!name.includes('__')) {
+      problems.push(...singleUnderscore(name));
+      continue;
+    }
     const [sectionName = '', ...rest] = name.slice(PREFIX.length).split('__');
     const key = rest.join('__');
     const section = SECTIONS.get(sectionName.toLowerCase());
@@ -38,6 +42,16 @@ export function environmentOverlay(options: Record<string, unknown>, environment
   }
   problems.push(...layShardValues(result, shardValues));
   return { options: result, problems };
+}
+
+/** `SHARDING_DATABASE_POOL_SIZE`: nearly a key, and silently ignored it would be a trap. */
+function singleUnderscore(name: string): string[] {
+  for (const [section, options] of SECTIONS) {
+    const prefix = `${PREFIX}${section.toUpperCase()}_`;
+    if (!name.startsWith(prefix) || !settable(options).has(name.slice(prefix.length))) continue;
+    return [`${name}: did you mean "${prefix}_${name.slice(prefix.length)}"?`];
+  }
+  return [];
 }
 
 interface Variable {

@@ -140,8 +140,12 @@ describe('overlays', () => {
 
   it('of other profiles are not used', () => {
     write('sharding.toml', '[database]', 'pool_size = 1', '[profile.prod.database]', 'pool_size = 2');
-    for (const profile of ['test', ''])
-      expect(load({ environment: { SHARDING_PROFILE: profile } })).toEqual({ database: { poolSize: 1 } });
+    expect(load({ environment: { SHARDING_PROFILE: '' } })).toEqual({ database: { poolSize: 1 } });
+    expect(() =>
+      load({ environment: { SHARDING_PROFILE: 'test', SHARDING_DATABASE__URL: 'postgres://c/c' } }),
+    ).toThrow(configurationError(['there is no profile "test"; there are: prod']));
+    write('sharding.toml', '[database]', 'pool_size = 1');
+    expect(load({ profile: 'development' })).toEqual({ database: { poolSize: 1 } }); // nothing is laid over
   });
 
   it('have their profile found under any legal name', () => {

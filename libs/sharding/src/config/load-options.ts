@@ -102,8 +102,10 @@ function profileLayers(at: {
   else if (section !== undefined) at.problems.push(`profile.${profile}: must be a table of sections`);
   if (existsSync(beside)) layers.push(readToml(beside, at.unreadable));
   const names = [...sections.keys()].map(snakeCase);
-  const hint = layers.length === 0 ? didYouMean(profile, names) : '';
-  if (hint !== '') at.problems.push(`there is no profile "${profile}"${hint}`);
+  if (layers.length === 0 && section === undefined && names.length > 0) {
+    const hint = didYouMean(profile, names) || `; there are: ${names.join(', ')}`;
+    at.problems.push(`there is no profile "${profile}"${hint}`);
+  }
   return layers;
 }
 

@@ -62,7 +62,7 @@ function brokenRules(section: OptionClass, values: Record<string, unknown>): Map
           each === undefined ? '' : `${each} `,
         ),
       );
-      return [property, rules.toSorted().join(', ')];
+      return [property, values[property] === undefined ? 'is required' : rules.toSorted().join(', ')];
     }),
   );
   for (const [key, value] of Object.entries(values)) {

@@ -45,6 +45,12 @@ export function isConnectionFailure(error: unknown): boolean {
   return cause instanceof Error && GONE_MESSAGES.test(cause.message);
 }
 
+/** `pg` gave up a statement (`query_timeout`) and left it running: its connection must not be used again. */
+export function isReadTimeout(error: unknown): boolean {
+  const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
+  return cause instanceof Error && cause.message === 'Query read timeout';
+}
+
 /** Whether the server itself refused a statement, which aborts the transaction around it. */
 export function isServerError(error: unknown): boolean {
   const code = failureCode(error);
@@ -66,6 +72,15 @@ export function statementError(target: string, error: unknown): unknown {
       cause: error,
     });
   }
+  if (isReadTimeout(error)) {
+    return new ShardingError(
+      'deadline_exceeded',
+      `${described(target)} did not answer within query_timeout`,
+      {
+        cause: error,
+      },
+    );
+  }
   if (failureCode(error) === QUERY_CANCELED) {
     return new ShardingError(
       'deadline_exceeded',
@@ -84,16 +99,39 @@ export function statementError(target: string, error: unknown): unknown {
 /** The error for a connection that could not be opened or was not free in time. */
 export function checkoutError(target: string, error: unknown): ShardingError {
   if (error instanceof ShardingError) return error;
-  const busy = error instanceof Error && error.message === 'timeout exceeded when trying to connect';
-  const what = busy ? 'has no free connection' : 'cannot be reached';
+  const what = isPoolTimeout(error) ? 'has no free connection' : 'cannot be reached';
   return new ShardingError('shard_unavailable', `${described(target)} ${what}${hint(error)}`, {
     cause: error,
   });
 }
 
+/** Whether the pool had no free connection in time, as opposed to the server. */
+export function isPoolTimeout(error: unknown): boolean {
+  return error instanceof Error && error.message === 'timeout exceeded when trying to connect';
+}
+
 /** `shard "x"` or `the control database`, for messages. */
 export function described(target: string): string {
   return target === 'control' ? 'the control database' : `shard "${target.replace(/^shard:/, '')}"`;
+}
+
+/** What the usual codes mean to the one who reads the log. */
+const GLOSSARY = new Map([
+  ['28P01', 'the password was refused'],
+  ['28000', 'the login was refused'],
+  ['3D000', 'no such database'],
+  ['53300', 'too many connections'],
+  ['57P03', 'the server is starting or stopping'],
+  ['ECONNREFUSED', 'nothing listens there'],
+  ['ENOTFOUND', 'the host name is not known'],
+]);
+
+/** The reason of a failure for the log: code and meaning, never host, user or text of the driver. */
+export function failureReason(error: unknown): string {
+  const code = failureCode(error);
+  if (code === undefined) return 'no answer in time, or the connection was closed';
+  const meaning = GLOSSARY.get(code);
+  return meaning === undefined ? code : `${code}, ${meaning}`;
 }
 
 /** The code alone: a driver's message may name hosts and users. */

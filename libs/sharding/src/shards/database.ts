@@ -1,8 +1,9 @@
+import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import pLimit from 'p-limit';
 import { ShardingError } from '@app/routing';
 import { dataSourceOptions } from './data-source-options.js';
-import { checkoutError, described } from './database-failure.js';
+import { checkoutError, described, failureReason, isPoolTimeout } from './database-failure.js';
 import { withDedicatedConnection } from './dedicated-connection.js';
 import { instrument } from './instrument.js';
 import type pg from 'pg';
@@ -34,6 +35,8 @@ export class Database {
   readonly #options: PostgresOptions;
   readonly #create: NonNullable<TypeOrmSettings['createDataSource']>;
   readonly #cancels = pLimit(1);
+  readonly #logger: Logger;
+  #reachable = true;
   #source?: DataSource;
   #building?: Promise<DataSource> | undefined;
   #opening?: Promise<DataSource> | undefined;
@@ -43,6 +46,7 @@ export class Database {
   constructor(settings: DatabaseSettings, typeorm: TypeOrmSettings, entities: EntityList) {
     this.target = settings.target;
     this.poolSize = settings.poolSize;
+    this.#logger = new Logger(settings.target);
     this.#settings = settings;
     this.#options = dataSourceOptions(settings, typeorm, entities);
     this.#create = typeorm.createDataSource ?? ((_target, _role, options) => new DataSource(options));
@@ -104,6 +108,28 @@ export class Database {
     );
   }
 
+  /** Said once: the outage itself, not each request that it fails. Lack of a free connection is not one. */
+  noteFailure(error: unknown): void {
+    if (!this.#reachable || isPoolTimeout(error) || this.#closing) return;
+    this.#reachable = false;
+    this.#logger.warn(`cannot be reached (${failureReason(error)})`);
+  }
+
+  noteSuccess(): void {
+    if (this.#reachable) return;
+    this.#reachable = true;
+    this.#logger.log('is reachable again');
+  }
+
+  /** Cancels what runs on the server and ends the connections in use: their statements reject. */
+  async interrupt(): Promise<void> {
+    const source = this.#source;
+    if (!source) return;
+    const pids = runnersOf(source).map((runner) => runner.databaseConnection.processID);
+    if (pids.length > 0) await this.cancel(pids).catch(() => undefined); // a server does not notice a closed socket
+    await discardRunners(source, `${described(this.target)} is closed`);
+  }
+
   /** Waits up to `drainTimeoutMs` for running work, then ends every connection. */
   close(drainTimeoutMs: number): Promise<void> {
     return (this.#closing ??= this.#close(drainTimeoutMs));
@@ -124,9 +150,11 @@ export class Database {
   async #open(): Promise<DataSource> {
     try {
       this.#opened = await initialize(await this.build(), 2 * this.#settings.connectTimeoutMs);
+      this.noteSuccess();
       return this.#opened;
     } catch (cause) {
       this.#opening = undefined;
+      this.noteFailure(cause);
       throw checkoutError(this.target, cause);
     }
   }
@@ -136,9 +164,7 @@ export class Database {
     const source = await this.#building?.catch(() => undefined);
     if (!source?.isInitialized) return;
     await drained(poolOf(source), drainTimeoutMs);
-    const pids = runnersOf(source).map((runner) => runner.databaseConnection.processID);
-    if (pids.length > 0) await this.cancel(pids).catch(() => undefined); // a server does not notice a closed socket
-    await discardRunners(source, `${described(this.target)} is closed`);
+    await this.interrupt();
     await source.destroy();
   }
 }

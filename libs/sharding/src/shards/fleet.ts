@@ -18,6 +18,7 @@ export class Fleet {
   readonly control: Control | undefined;
   readonly #databases: readonly Database[];
   readonly #drainTimeoutMs: number;
+  #drain: NodeJS.Timeout | undefined;
 
   private constructor(parts: FleetParts) {
     this.shards = parts.shards;
@@ -47,8 +48,19 @@ export class Fleet {
     return totalMaxConnections(this.#databases);
   }
 
+  /**
+   * Starts the drain: work that still runs after `drain_timeout_ms` is interrupted, so that HTTP, which waits for its
+   * requests, can close. {@link close} ends it.
+   */
+  beginDrain(): void {
+    this.#drain ??= setTimeout(() => {
+      for (const database of this.#databases) void database.interrupt().catch(() => undefined);
+    }, this.#drainTimeoutMs).unref();
+  }
+
   /** Drains and closes every database, all at once; one that fails stops no other. Reports all failures. */
   async close(): Promise<void> {
+    clearTimeout(this.#drain);
     const closed = await Promise.allSettled(
       this.#databases.map((database) => database.close(this.#drainTimeoutMs)),
     );

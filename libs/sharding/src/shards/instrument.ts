@@ -1,4 +1,4 @@
-import { checkoutError, described, failureCode, statementError } from './database-failure.js';
+import { checkoutError, described, failureCode, isReadTimeout, statementError } from './database-failure.js';
 import { currentScope } from './work-scope.js';
 import type { ShardingError } from '@app/routing';
 import type { DataSource, QueryRunner } from 'typeorm';
@@ -32,12 +32,15 @@ export function instrument(source: DataSource, database: Database): void {
   const driver = source.driver as unknown as Driver;
   const obtain = driver.obtainMasterConnection.bind(driver);
   const failed = (error: unknown): never => {
+    database.noteFailure(error);
     throw checkoutError(database.target, error);
   };
   driver.obtainMasterConnection = async () => {
     if (!driver.master) await database.open();
     currentScope()?.assertOpen();
-    return obtain().catch(failed);
+    const obtained = await obtain().catch(failed);
+    database.noteSuccess();
+    return obtained;
   };
   const ShardRunner = shardRunner(driver.createQueryRunner('master').constructor as RunnerClass, database);
   driver.createQueryRunner = (mode) => new ShardRunner(driver, mode);
@@ -57,9 +60,6 @@ type RunnerClass = new (driver: Driver, mode: 'master' | 'slave') => PostgresRun
 
 /** A query runner of one database; a subclass once, because a runner is made for nearly every statement. */
 function shardRunner(Base: RunnerClass, database: Database) {
-  const failed = (error: unknown): never => {
-    throw refused(database, error);
-  };
   return class ShardRunner extends Base {
     /** The session may have been changed: the connection is reset before anybody else gets it. */
     touched = false;
@@ -69,7 +69,7 @@ function shardRunner(Base: RunnerClass, database: Database) {
       if (SESSION_STATEMENT.test(sql)) this.touched = true;
       const scope = ROLLBACK.test(sql) ? undefined : currentScope();
       const send = super.query as (...parts: unknown[]) => Promise<never>;
-      if (!scope) return send.call(this, sql, ...rest).catch(failed);
+      if (!scope) return send.call(this, sql, ...rest).catch((error: unknown) => this.failed(error));
       return this.sendWithin(scope, () => send.call(this, sql, ...rest));
     }
 
@@ -93,10 +93,15 @@ function shardRunner(Base: RunnerClass, database: Database) {
       try {
         return await statement();
       } catch (error) {
-        throw refused(database, error, scope.reason);
+        return this.failed(error, scope.reason);
       } finally {
         await scope.leave(backend);
       }
+    }
+
+    failed(error: unknown, reason?: ShardingError): never {
+      if (isReadTimeout(error)) void this.releasePostgresConnection(new Error('its statement still runs'));
+      throw refused(database, error, reason);
     }
   };
 }
