@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
+import { DataSource, type DataSourceOptions } from 'typeorm';
 import { ShardingError, Shards } from '@app/sharding';
 import { freePort, waitFor } from '@test/support';
 import { Note, bootApp, deployment, type Deployment } from '../../support/deployment.js';
@@ -127,9 +128,44 @@ it('never lets a cancel hit the next statement of the connection', async () => {
   }
 });
 
-it.each([0, -1, 1.5, Number.NaN])('refuses the width %p', (width) => {
-  expect(() => shards.each(() => 0, { width })).toThrow(expect.objectContaining({ code: 'invalid_options' }));
+it.each([{ width: 0 }, { width: 1.5 }, { width: Number.NaN }])('refuses %p', async (options) => {
+  await expect(shards.each(() => 0, options)).rejects.toMatchObject({ code: 'invalid_options' });
 });
+
+it.each([0, -1, 0.5, Infinity, 2 ** 31])('refuses the deadline %p on every shard', async (deadlineMs) => {
+  const outcomes = await shards.each(() => 0, { deadlineMs });
+  expect(summary(outcomes).map(([, code]) => code)).toEqual(
+    Array.from({ length: 4 }, () => 'invalid_options'),
+  );
+});
+
+it('ends a transaction inside of it, also one that waits for something else', async () => {
+  await shards.each(
+    (db) =>
+      db.tx(async (tx) => {
+        await tx.query('select 1');
+        await new Promise<never>(() => undefined);
+      }),
+    { deadlineMs: 100 },
+  );
+  await waitFor(async () => shards.all().every((shard) => shard.stats().active === 0), {
+    what: 'all connections to be back',
+  });
+});
+
+it('lends its deadline to nobody who opens the same shard', async () => {
+  const fresh = await bootApp({ ...databases.options(), createDataSource: slowToBuild });
+  const own = fresh.get(Shards);
+  const hurried = own.each(() => 0, { deadlineMs: 30 });
+  await expect(own.dbOn('shard0')).resolves.toMatchObject({ shard: { name: 'shard0' } });
+  expect(summary(await hurried).map(([, code]) => code)).toContain('deadline_exceeded');
+  await fresh.close();
+});
+
+async function slowToBuild(_target: string, _role: string, options: DataSourceOptions): Promise<DataSource> {
+  await pause(150);
+  return new DataSource(options);
+}
 
 async function statements(mark: string) {
   return databases.query(

@@ -1,4 +1,4 @@
-import { QueryFailedError } from 'typeorm';
+import { QueryFailedError, TypeORMError } from 'typeorm';
 import { ShardingError } from '@app/routing';
 
 /** SQLSTATEs that say "the server, or the way to it, is gone", whatever was asked. */
@@ -27,7 +27,7 @@ const SOCKET = new Set([
 
 /** Messages of `pg` and of TypeORM that carry no code. */
 const GONE_MESSAGES =
-  /^(Connection terminated|Connection ended|Client was closed|Client has encountered a connection error|timeout expired|timeout exceeded when trying to connect|Query runner already released|Cannot use a pool after calling end)/;
+  /^(Connection terminated|Connection ended|Client was closed|Client has encountered a connection error|timeout expired|timeout exceeded when trying to connect|Query runner already released|Database connection provided by a query runner was already released|Cannot use a pool after calling end)/;
 
 /** The SQLSTATE or system code of a driver's error, where it has one. */
 export function failureCode(error: unknown): string | undefined {
@@ -97,8 +97,9 @@ export function statementError(target: string, error: unknown): unknown {
 }
 
 /** The error for a connection that could not be opened or was not free in time. */
-export function checkoutError(target: string, error: unknown): ShardingError {
+export function checkoutError(target: string, error: unknown): Error {
   if (error instanceof ShardingError) return error;
+  if (error instanceof TypeORMError && !(error instanceof QueryFailedError)) return error; // of the entities, say
   const what = isPoolTimeout(error) ? 'has no free connection' : 'cannot be reached';
   return new ShardingError('shard_unavailable', `${described(target)} ${what}${hint(error)}`, {
     cause: error,

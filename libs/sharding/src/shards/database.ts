@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import pLimit from 'p-limit';
@@ -35,6 +36,10 @@ export class Database {
   readonly #options: PostgresOptions;
   readonly #create: NonNullable<TypeOrmSettings['createDataSource']>;
   readonly #cancels = pLimit(1);
+  readonly #doomed: number[] = [];
+  #nextCancel: Promise<void> | undefined;
+  /** Whoever opens first lends the others neither its context nor its time limit. */
+  readonly #outside = new AsyncResource('nestjs-sharding.database');
   readonly #logger: Logger;
   #reachable = true;
   #source?: DataSource;
@@ -54,7 +59,7 @@ export class Database {
 
   /** The `DataSource`, connected or not. Its pool opens the database at the first checkout. */
   build(): Promise<DataSource> {
-    return (this.#building ??= this.#build());
+    return (this.#building ??= this.#outside.runInAsyncScope(() => this.#build()));
   }
 
   /** The connected `DataSource`, where it is open already. */
@@ -65,7 +70,7 @@ export class Database {
   /** The connected `DataSource`. @throws ShardingError `shard_unavailable` */
   async open(): Promise<DataSource> {
     this.assertOpen();
-    return (this.#opening ??= this.#open());
+    return (this.#opening ??= this.#outside.runInAsyncScope(() => this.#open()));
   }
 
   /** @throws ShardingError `shard_unavailable` after {@link close} */
@@ -101,11 +106,14 @@ export class Database {
 
   /** Cancels the running statements of backends. One call at a time: cancels never crowd the server. */
   cancel(pids: readonly number[]): Promise<void> {
-    return this.#cancels(() =>
-      this.dedicated('cancel', CANCEL_LIMIT_MS, async (client) => {
-        await client.query('select pg_cancel_backend(pid) from unnest($1::int[]) as pid', [pids]);
-      }),
-    );
+    this.#doomed.push(...pids);
+    return (this.#nextCancel ??= this.#cancels(() => {
+      this.#nextCancel = undefined;
+      const together = this.#doomed.splice(0);
+      return this.dedicated('cancel', CANCEL_LIMIT_MS, async (client) => {
+        await client.query('select pg_cancel_backend(pid) from unnest($1::int[]) as pid', [together]);
+      });
+    }));
   }
 
   /** Said once: the outage itself, not each request that it fails. Lack of a free connection is not one. */

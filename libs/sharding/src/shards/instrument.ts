@@ -12,14 +12,21 @@ interface Driver {
   createQueryRunner(mode: 'master' | 'slave'): PostgresRunner;
 }
 
+/** What is used of a `pg` client. */
+interface Client extends Backend {
+  query(sql: string): Promise<unknown>;
+  /** `I` idle, `T` in a transaction, `E` in an aborted one; null before the first answer. */
+  getTransactionStatus(): 'I' | 'T' | 'E' | null;
+}
+
 export interface PostgresRunner extends QueryRunner {
-  connect(): Promise<Backend & { query(sql: string): Promise<unknown> }>;
+  connect(): Promise<Client>;
   releasePostgresConnection(error?: Error): Promise<void>;
 }
 
-/** Statements that leave something behind in the session, apart from what raw SQL may do inside functions. */
+/** What leaves something behind in the session; a false alarm costs one reset. */
 const SESSION_STATEMENT =
-  /^\s*(set(?!\s+(local|transaction|constraints)\b)|reset|listen|prepare|load|declare|discard|create\s+((local|global)\s+)?temp)/i;
+  /(^|;|\*\/|\n)\s*(set(?!\s+(local|transaction|constraints)\b)|reset|listen|prepare|load|declare|discard|do|call|begin|start\s+transaction|create\s+((local|global)\s+)?temp)|set_config|advisory_lock/i;
 
 const ROLLBACK = /^rollback/i;
 
@@ -50,6 +57,8 @@ export function instrument(source: DataSource, database: Database): void {
     if (used instanceof ShardRunner) used.touched = true; // raw SQL may change the session, also inside functions
     try {
       return await query<T>(sql, parameters, used);
+    } catch (error) {
+      throw statementError(database.target, error);
     } finally {
       if (!runner) await used.release();
     }
@@ -75,7 +84,9 @@ function shardRunner(Base: RunnerClass, database: Database) {
 
     override release(): Promise<void> {
       if (this.isReleased || this.#resetting) return this.#resetting ?? Promise.resolve();
-      if (this.isTransactionActive) {
+      const { databaseConnection: client } = this as { databaseConnection?: Client };
+      const status = client?.getTransactionStatus() ?? 'I';
+      if (this.isTransactionActive || status !== 'I') {
         return this.releasePostgresConnection(
           new Error(`${described(database.target)}: transaction left open`),
         );
@@ -112,12 +123,21 @@ function refused(database: Database, error: unknown, reason?: ShardingError): un
   return reason ?? database.closedError ?? statementError(database.target, error);
 }
 
+/** A reset that is not answered soon is given up with its connection. */
+const RESET_LIMIT_MS = 2000;
+
 async function reset(runner: PostgresRunner): Promise<void> {
+  const late = setTimeout(
+    () => void runner.releasePostgresConnection(new Error('reset too slow')),
+    RESET_LIMIT_MS,
+  );
   try {
     const client = await runner.connect();
     await client.query('discard all');
     await runner.releasePostgresConnection();
   } catch (error) {
     await runner.releasePostgresConnection(error instanceof Error ? error : new Error('reset failed'));
+  } finally {
+    clearTimeout(late);
   }
 }

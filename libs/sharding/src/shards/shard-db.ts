@@ -53,15 +53,16 @@ export class ShardDb {
     const run = (level: Transaction) => work(new ShardDb(this.shard, this.#source, level));
     const parent = this.level();
     if (parent) return transactNested(parent, options, run);
-    return transact({ shardName: this.shard.name, open: () => this.runner() }, options, run);
+    return transact({ shard: this.shard, open: () => this.runner() }, options, run);
   }
 
   private level(): Transaction | undefined {
     const current = activeTransaction();
-    if (current && current.shardName !== this.shard.name) {
+    current?.assertOpen();
+    if (current && current.shard !== this.shard) {
       throw new ShardingError(
         'cross_shard_transaction',
-        `shard "${this.shard.name}" cannot be used inside a transaction on shard "${current.shardName}": a transaction spans exactly one shard`,
+        `shard "${this.shard.name}" cannot be used inside a transaction on shard "${current.shard.name}": a transaction spans exactly one shard`,
       );
     }
     const bound = this.#level;

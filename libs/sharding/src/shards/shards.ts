@@ -104,7 +104,7 @@ export class Shards {
    * cannot be reached is an outcome of its own, and `work` is not called for it. At the deadline its statements are
    * cancelled on the server. Read while writers are active, an aggregate over shards is approximate.
    */
-  each<T>(
+  async each<T>(
     work: (db: ShardDb) => Promise<T> | T,
     options: EachOptions = {},
   ): Promise<ShardOutcome<Shard, T>[]> {

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ShardingError } from '@app/routing';
-import { isConnectionFailure, isServerError } from './database-failure.js';
+import { isConnectionFailure } from './database-failure.js';
 import { within } from './work-scope.js';
 import type { EntityManager } from 'typeorm';
 import type { PostgresRunner } from './instrument.js';
@@ -9,15 +9,27 @@ import type { PostgresRunner } from './instrument.js';
 export interface TxOptions {
   readonly isolation?: 'READ COMMITTED' | 'REPEATABLE READ' | 'SERIALIZABLE';
   readonly readOnly?: boolean;
-  /** Bound of the whole transaction, `work` included. Default: none. */
+  /** Bound of the whole transaction: the wait for a connection, `work` and the commit. Default: none. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
+}
+
+/** Where a transaction runs. */
+export interface TransactionPlace {
+  /** The object, not its name: another application of the process may have a shard of the same name. */
+  readonly shard: { readonly name: string };
+  /** Gives a connected runner. */
+  readonly open: () => Promise<PostgresRunner>;
 }
 
 /** `control` marks the library's own BEGIN, COMMIT and ROLLBACK. */
 const active = new AsyncLocalStorage<Transaction | 'control'>();
 
 const asControl = <T>(step: () => Promise<T>): Promise<T> => active.run('control', step);
+
+/** A user's statement that would begin or end the transaction behind the library's back. */
+const TRANSACTION_CONTROL =
+  /^(\s|\/\*.*?\*\/)*(begin|start\s+transaction|commit|end|abort|prepare\s+transaction|rollback(?!\s+((work|transaction)\s+)?to\b))\b/is;
 
 /** The transaction that the caller runs in, on whatever shard. */
 export function activeTransaction(): Transaction | undefined {
@@ -35,21 +47,28 @@ export function apartFromEnded<T>(work: () => T): T {
  * `Promise.all`; once it has ended, statements that come late are refused instead of running outside of it.
  */
 export class Transaction {
+  /** Rejects when the level is given up: savepoints below it need not be waited for. */
+  readonly givenUp: Promise<never>;
   #tail: Promise<unknown> = Promise.resolve();
   #ended = false;
-  #aborted = false;
-  #nested: Transaction | undefined;
-  #abandon: ((reason: ShardingError) => void) | undefined;
+  #abandon: (reason: ShardingError) => void = () => undefined;
 
   constructor(
-    readonly shardName: string,
+    readonly shard: TransactionPlace['shard'],
     readonly runner: PostgresRunner,
-  ) {}
+  ) {
+    this.givenUp = new Promise<never>((_resolve, reject) => (this.#abandon = reject));
+    this.givenUp.catch(() => undefined);
+  }
 
   /** @throws ShardingError `transaction_closed` */
   get manager(): EntityManager {
     this.assertOpen();
     return this.runner.manager;
+  }
+
+  get ended(): boolean {
+    return this.#ended;
   }
 
   /** Runs `step` after all earlier ones. @throws ShardingError `transaction_closed` */
@@ -63,22 +82,15 @@ export class Transaction {
     return result;
   }
 
-  /** Sends one statement of the user's; remembers that PostgreSQL aborts a transaction at its first error. */
+  /** Sends one statement of the user's. @throws ShardingError `invalid_options` for COMMIT and the like */
   async send<T>(sql: string, send: () => Promise<T>): Promise<T> {
-    return this.enqueue(async () => {
-      try {
-        const result = await send();
-        if (/^rollback to/i.test(sql)) this.#aborted = false;
-        return result;
-      } catch (error) {
-        if (isServerError(error) || isServerError((error as { cause?: unknown }).cause)) this.#aborted = true;
-        throw error;
-      }
-    });
-  }
-
-  get ended(): boolean {
-    return this.#ended;
+    if (TRANSACTION_CONTROL.test(sql)) {
+      throw new ShardingError(
+        'invalid_options',
+        'tx() begins and ends its transaction itself: no BEGIN, COMMIT, ROLLBACK',
+      );
+    }
+    return this.enqueue(send);
   }
 
   /** Refuses what comes later and waits for everything before, savepoints included. */
@@ -87,42 +99,36 @@ export class Transaction {
     await this.#tail;
   }
 
-  /** The same for a rollback: savepoints whose work still runs are given up. */
+  /** The same for a rollback: savepoints whose work still runs are given up, whatever they wait for. */
   async giveUp(): Promise<void> {
-    this.#abandon?.(this.closedError());
-    await this.#nested?.giveUp();
+    this.#abandon(this.closedError());
     await this.finish();
   }
 
-  /** Runs `work` of a savepoint until it is done or this level ends, whichever comes first. */
-  async untilEnded<T>(nested: Transaction, work: () => Promise<T>): Promise<T> {
-    const given = new Promise<never>((_resolve, reject) => (this.#abandon = reject));
-    this.#nested = nested;
-    try {
-      return await Promise.race([work(), given]);
-    } finally {
-      this.#nested = undefined;
-      this.#abandon = undefined;
-    }
-  }
-
   /** COMMIT of an aborted transaction is a silent ROLLBACK: say so instead. */
-  assertCommittable(): void {
-    if (!this.#aborted) return;
+  async assertCommittable(): Promise<void> {
+    if (this.runner.isReleased) {
+      throw new ShardingError(
+        'shard_unavailable',
+        `shard "${this.shard.name}" lost the connection of the transaction`,
+      );
+    }
+    if ((await this.runner.connect()).getTransactionStatus() !== 'E') return;
     throw new ShardingError(
       'transaction_aborted',
-      `a statement failed inside the transaction on shard "${this.shardName}" and its error was swallowed: nothing was committed. Let the error pass, or run the statement in a nested tx()`,
+      `a statement failed inside the transaction on shard "${this.shard.name}" and its error was swallowed: nothing was committed. Let the error pass, or run the statement in a nested tx()`,
     );
   }
 
-  private assertOpen(): void {
+  /** @throws ShardingError `transaction_closed` */
+  assertOpen(): void {
     if (this.#ended) throw this.closedError();
   }
 
   private closedError(): ShardingError {
     return new ShardingError(
       'transaction_closed',
-      `the transaction on shard "${this.shardName}" has ended: await every statement inside of it, or start the work outside`,
+      `the transaction on shard "${this.shard.name}" has ended: await every statement inside of it, or start the work outside, with Shards.runFor`,
     );
   }
 }
@@ -130,33 +136,26 @@ export class Transaction {
 /**
  * Runs `work` in a transaction on a connection of its own: commits when it returns, rolls back when it throws.
  *
- * @param open gives a connected runner
  * @throws ShardingError `deadline_exceeded`, `aborted`, `transaction_aborted`, `commit_unknown`, `shard_unavailable`
  */
 export async function transact<T>(
-  on: { shardName: string; open: () => Promise<PostgresRunner> },
+  place: TransactionPlace,
   options: TxOptions,
   work: (level: Transaction) => Promise<T>,
 ): Promise<T> {
-  const runner = await on.open();
-  const level = new Transaction(on.shardName, runner);
-  serialise(runner, level);
+  const attempt = new Attempt(place, options, work);
+  const limits = { deadlineMs: options.timeoutMs, signal: options.signal };
   try {
-    await asControl(() => begin(runner, options));
-    const value = await workIn(level, options, work);
-    await asControl(() => commit(level));
-    return value;
+    return await within(`the transaction on shard "${place.shard.name}"`, limits, () => attempt.run());
   } catch (error) {
-    await level.giveUp();
-    await asControl(() => rollback(runner));
-    throw error;
+    return attempt.failed(error);
   } finally {
-    await runner.release();
+    await attempt.release();
   }
 }
 
 /** Runs `work` in a savepoint of `parent`, whose other statements wait until it is done. */
-export function transactNested<T>(
+export async function transactNested<T>(
   parent: Transaction,
   options: TxOptions,
   work: (level: Transaction) => Promise<T>,
@@ -164,32 +163,76 @@ export function transactNested<T>(
   if (options.isolation !== undefined || options.readOnly !== undefined) {
     throw new ShardingError('invalid_options', 'isolation and readOnly belong to the outermost tx()');
   }
-  const { runner } = parent;
+  const { runner, shard } = parent;
+  const limits = { deadlineMs: options.timeoutMs, signal: options.signal };
   return parent.enqueue(async () => {
-    const level = new Transaction(parent.shardName, runner);
+    const level = new Transaction(shard, runner);
     await asControl(() => runner.startTransaction());
     try {
-      const value = await parent.untilEnded(level, () => workIn(level, options, work));
+      const working = within(`the savepoint on shard "${shard.name}"`, limits, () => workIn(level, work));
+      const value = await Promise.race([working, parent.givenUp]);
       await asControl(() => runner.commitTransaction());
       return value;
     } catch (error) {
-      await level.giveUp();
-      await asControl(() => rollback(runner));
+      await rollback(level);
       throw error;
     }
   });
 }
 
-async function workIn<T>(level: Transaction, options: TxOptions, work: (level: Transaction) => Promise<T>) {
-  const limits = { deadlineMs: options.timeoutMs, signal: options.signal };
-  const what = `the transaction on shard "${level.shardName}"`;
-  const finished = async () => {
-    const value = await work(level);
-    await level.finish();
-    return value;
-  };
-  const value = await within(what, limits, () => active.run(level, finished));
-  level.assertCommittable();
+/** One transaction from the checkout to the release. */
+class Attempt<T> {
+  #level: Transaction | undefined;
+  #over = false;
+  #committing: Promise<void> | undefined;
+  #value: { readonly done: T } | undefined;
+
+  constructor(
+    private readonly place: TransactionPlace,
+    private readonly options: TxOptions,
+    private readonly work: (level: Transaction) => Promise<T>,
+  ) {}
+
+  async run(): Promise<T> {
+    const runner = await this.place.open();
+    if (this.#over) {
+      await runner.release(); // its time was up while it waited for a connection
+      throw new ShardingError('aborted', 'the transaction was given up before it began');
+    }
+    const level = (this.#level = new Transaction(this.place.shard, runner));
+    serialise(runner, level);
+    await asControl(() => begin(runner, this.options));
+    const done = await workIn(level, this.work);
+    this.#value = { done };
+    this.#committing = asControl(() => commit(level));
+    await this.#committing;
+    return done;
+  }
+
+  /** Rolls back, unless the commit was under way: then only its answer tells what happened. */
+  async failed(error: unknown): Promise<T> {
+    this.#over = true;
+    const level = this.#level;
+    if (this.#committing && this.#value && level) {
+      const answered = this.#committing.then(() => true as const);
+      if (await Promise.race([answered, soon(false as const)])) return this.#value.done;
+      await discard(level.runner, 'its commit was not answered');
+      throw commitUnknown(level, error);
+    }
+    if (level) await rollback(level);
+    throw error;
+  }
+
+  async release(): Promise<void> {
+    this.#over = true;
+    await this.#level?.runner.release();
+  }
+}
+
+async function workIn<T>(level: Transaction, work: (level: Transaction) => Promise<T>): Promise<T> {
+  const value = await active.run(level, async () => work(level));
+  await level.finish();
+  await level.assertCommittable();
   return value;
 }
 
@@ -214,20 +257,38 @@ async function commit(level: Transaction): Promise<void> {
     await level.runner.commitTransaction();
   } catch (error) {
     const cause = error instanceof ShardingError ? error.cause : error;
-    if (!isConnectionFailure(cause)) throw error;
-    throw new ShardingError(
-      'commit_unknown',
-      `the connection to shard "${level.shardName}" was lost while committing: look before you repeat the work`,
-      { cause },
-    );
+    throw isConnectionFailure(cause) ? commitUnknown(level, cause) : error;
   }
 }
 
-/** A rollback that cannot be sent has happened: the server ends the transaction with its connection. */
-async function rollback(runner: PostgresRunner): Promise<void> {
+function commitUnknown(level: Transaction, cause: unknown): ShardingError {
+  return new ShardingError(
+    'commit_unknown',
+    `the commit on shard "${level.shard.name}" was sent and not answered: look before you repeat the work`,
+    { cause },
+  );
+}
+
+/** A rollback that is not answered soon has happened: the server ends the transaction with its connection. */
+async function rollback(level: Transaction): Promise<void> {
+  const { runner } = level;
+  const rolledBack = level.giveUp().then(() => asControl(() => runner.rollbackTransaction()));
   try {
-    await runner.rollbackTransaction();
-  } catch (error) {
-    await runner.releasePostgresConnection(error instanceof Error ? error : new Error('rollback failed'));
+    if ((await Promise.race([rolledBack.then(() => true), soon(false)])) === true) return;
+  } catch {
+    // told by what caused the rollback
   }
+  rolledBack.catch(() => undefined);
+  await discard(runner, 'its rollback was not answered');
+}
+
+function discard(runner: PostgresRunner, reason: string): Promise<void> {
+  return runner.releasePostgresConnection(new Error(reason));
+}
+
+/** How long a ROLLBACK, or a COMMIT after its deadline, may take; longer than a cancel. */
+const ANSWER_GRACE_MS = 3000;
+
+function soon<T>(value: T): Promise<T> {
+  return new Promise((resolve) => setTimeout(() => resolve(value), ANSWER_GRACE_MS).unref());
 }

@@ -10,29 +10,44 @@ export interface Backend {
 
 /** Limits of one piece of work. */
 export interface WorkLimits {
-  /** Milliseconds from now. */
+  /** Milliseconds from now, 1 to 2147483647. */
   readonly deadlineMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A statement whose cancel was not obeyed within this time loses its connection. */
-const CANCEL_GRACE_MS = 1000;
+/** A statement that has not ended this long after its cancel was asked for loses its connection. */
+const CANCEL_GRACE_MS = 2500;
+
+/** The longest timer of Node; a longer one would fire at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
 const scopes = new AsyncLocalStorage<WorkScope>();
 
 /**
  * The statements that a piece of work has under way, on whatever database. When the work's time is up they are
- * cancelled on their servers, and later statements of the same work are refused.
+ * cancelled on their servers, and later statements of the same work, and of scopes within it, are refused.
  */
 export class WorkScope {
+  /** Rejects with the reason when the time of this scope, or of one around it, is up. */
+  readonly ended: Promise<never>;
   readonly #inFlight = new Map<Backend, { database: Database; cancelled?: Promise<void> }>();
-  #ended?: ShardingError;
+  private readonly inner = new Set<WorkScope>();
+  #reason?: ShardingError;
+  #reject: (reason: ShardingError) => void = () => undefined;
 
-  constructor(private readonly parent: WorkScope | undefined) {}
+  constructor(private readonly parent: WorkScope | undefined) {
+    this.ended = new Promise<never>((_resolve, reject) => (this.#reject = reject));
+    this.ended.catch(() => undefined);
+    parent?.inner.add(this);
+  }
 
+  get reason(): ShardingError | undefined {
+    return this.#reason;
+  }
+
+  /** @throws the reason why the scope has ended */
   assertOpen(): void {
-    if (this.#ended) throw this.#ended;
-    this.parent?.assertOpen();
+    if (this.#reason) throw this.#reason;
   }
 
   enter(backend: Backend, database: Database): void {
@@ -40,32 +55,35 @@ export class WorkScope {
     this.parent?.enter(backend, database);
   }
 
-  /** Settles when no cancel can hit the backend's next statement any more; rejects with the reason when it ended. */
+  /** Settles when no cancel can hit the backend's next statement any more. */
   async leave(backend: Backend): Promise<void> {
-    await this.#inFlight.get(backend)?.cancelled;
+    const cancelled = this.#inFlight.get(backend)?.cancelled;
     this.#inFlight.delete(backend);
+    await cancelled;
     await this.parent?.leave(backend);
   }
 
-  get idle(): boolean {
-    return this.#inFlight.size === 0;
-  }
-
-  get reason(): ShardingError | undefined {
-    return this.#ended ?? this.parent?.reason;
-  }
-
+  /** Refuses what comes later and cancels what is under way. */
   end(reason: ShardingError): void {
-    if (this.#ended) return;
-    this.#ended = reason;
-    for (const [backend, entry] of this.#inFlight) entry.cancelled = this.cancel(backend, entry.database);
+    if (this.#reason) return;
+    this.markEnded(reason);
+    for (const [backend, entry] of this.#inFlight) {
+      entry.cancelled = entry.database.cancel([backend.processID]).catch(() => undefined); // frozen: the socket is next
+      setTimeout(() => {
+        if (this.#inFlight.get(backend) === entry) backend.connection.stream.destroy();
+      }, CANCEL_GRACE_MS).unref();
+    }
   }
 
-  private async cancel(backend: Backend, database: Database): Promise<void> {
-    await database.cancel([backend.processID]).catch(() => undefined); // frozen or gone: the socket is next
-    setTimeout(() => {
-      if (this.#inFlight.has(backend)) backend.connection.stream.destroy();
-    }, CANCEL_GRACE_MS).unref();
+  /** The work is done: its limits are of no interest any more. */
+  close(): void {
+    this.parent?.inner.delete(this);
+  }
+
+  private markEnded(reason: ShardingError): void {
+    this.#reason ??= reason;
+    this.#reject(this.#reason);
+    for (const scope of this.inner) scope.markEnded(reason);
   }
 }
 
@@ -75,37 +93,40 @@ export function currentScope(): WorkScope | undefined {
 }
 
 /**
- * Runs `work` within limits. At the deadline, or when the signal fires, the call rejects at once
- * (`deadline_exceeded`, `aborted`), its statements are cancelled on their servers, and what is left of `work`
- * can send no further statement.
+ * Runs `work` within limits, and within those of the scope around it. At the deadline, or when the signal fires, the
+ * call rejects at once (`deadline_exceeded`, `aborted`), its statements are cancelled on their servers, and what is left
+ * of `work` can send no further statement.
+ *
+ * @throws ShardingError `invalid_options` for a deadline that is no whole number of milliseconds
  */
 export async function within<T>(what: string, limits: WorkLimits, work: () => Promise<T>): Promise<T> {
   const { deadlineMs, signal } = limits;
-  if (deadlineMs === undefined && signal === undefined) return work();
+  const around = scopes.getStore();
+  if (deadlineMs === undefined && signal === undefined && !around) return work();
+  if (deadlineMs !== undefined) assertDuration(deadlineMs);
   if (signal?.aborted) throw aborted(what);
-  const scope = new WorkScope(scopes.getStore());
-  let stop: () => void = () => undefined;
-  const ended = new Promise<never>((_resolve, reject) => {
-    const finish = (reason: ShardingError) => {
-      scope.end(reason);
-      reject(reason);
-    };
-    const onAbort = () => finish(aborted(what));
-    const timer =
-      deadlineMs === undefined ? undefined : setTimeout(() => finish(late(what, deadlineMs)), deadlineMs);
-    signal?.addEventListener('abort', onAbort, { once: true });
-    stop = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
-    };
-  });
+  around?.assertOpen();
+  const scope = new WorkScope(around);
+  const onAbort = () => scope.end(aborted(what));
+  const timer = deadlineMs && setTimeout(() => scope.end(late(what, deadlineMs)), deadlineMs);
+  signal?.addEventListener('abort', onAbort, { once: true });
   const running = scopes.run(scope, async () => work());
   running.catch(() => undefined); // after the deadline its end is of no interest
   try {
-    return await Promise.race([running, ended]);
+    return await Promise.race([running, scope.ended]);
   } finally {
-    stop();
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', onAbort);
+    scope.close();
   }
+}
+
+function assertDuration(milliseconds: number): void {
+  if (Number.isInteger(milliseconds) && milliseconds >= 1 && milliseconds <= MAX_TIMER_MS) return;
+  throw new ShardingError(
+    'invalid_options',
+    `a time limit is a whole number of milliseconds from 1 to ${MAX_TIMER_MS}`,
+  );
 }
 
 function late(what: string, ms: number): ShardingError {
