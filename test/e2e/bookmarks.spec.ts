@@ -54,6 +54,9 @@ describe('bookmarks', () => {
     [{ url: 'nonsense', title: 'a' }],
     [{ url: 'https://a.com', title: '' }],
     [{ url: 'https://a.com', title: 'a'.repeat(201) }],
+    [{ url: 'https://a.com', title: 'a\0b' }],
+    [{ url: 'https://a.com', title: '\ud800' }],
+    [{ url: 'https://a.com', title: 7 }],
     [{ url: 'https://a.com', title: 'a', tenantId: 'globex' }],
     [{}],
   ])('that are not well formed are refused: %j', async (json) => {

@@ -1,5 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsOptional, IsString, IsUrl, Length, MaxLength } from 'class-validator';
+import { IsOptional, IsUrl, Length, Matches, MaxLength } from 'class-validator';
+
+/** No NUL and no half of a surrogate pair. */
+const STORABLE = /^[^\0\p{Surrogate}]*$/u;
 
 export class CreateBookmarkDto {
   @ApiProperty({ example: 'https://www.postgresql.org/docs/' })
@@ -8,13 +11,13 @@ export class CreateBookmarkDto {
   url!: string;
 
   @ApiProperty({ minLength: 1, maxLength: 200 })
-  @IsString()
+  @Matches(STORABLE, { message: 'title must be text that PostgreSQL can store' })
   @Length(1, 200)
   title!: string;
 
   @ApiPropertyOptional({ default: '', maxLength: 100 })
   @IsOptional()
-  @IsString()
+  @Matches(STORABLE, { message: 'tag must be text that PostgreSQL can store' })
   @MaxLength(100)
   tag?: string;
 }

@@ -260,6 +260,25 @@ describe('options', () => {
     await poolIsQuiet();
   });
 
+  it('timeoutMs counts the wait for a connection', async () => {
+    const busy = [1, 2].map(() => db.query('select pg_sleep(0.6)'));
+    await waitFor(async () => db.shard.stats().active === 2, { what: 'the pool to be used up' });
+    await expect(db.tx(async () => 1, { timeoutMs: 50 })).rejects.toMatchObject({
+      code: 'deadline_exceeded',
+    });
+    await Promise.all(busy);
+    await poolIsQuiet();
+  });
+
+  it('an aborted signal is refused at once', async () => {
+    const work = db.tx(async () => 1, { signal: AbortSignal.abort() });
+    await expect(work).rejects.toMatchObject({ code: 'aborted' });
+  });
+
+  it.each([0, -1, 1.5, Infinity])('timeoutMs %p is refused', async (timeoutMs) => {
+    await expect(db.tx(async () => 1, { timeoutMs })).rejects.toMatchObject({ code: 'invalid_options' });
+  });
+
   it('signal aborts it', async () => {
     const signal = AbortSignal.timeout(50);
     const work = db.tx((tx) => tx.query('select pg_sleep(30) /* tx abort */'), { signal });

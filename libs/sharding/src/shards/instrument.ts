@@ -1,6 +1,7 @@
+import { QueryFailedError } from 'typeorm';
+import { ShardingError } from '@app/routing';
 import { checkoutError, described, failureCode, isReadTimeout, statementError } from './database-failure.js';
 import { currentScope } from './work-scope.js';
-import type { ShardingError } from '@app/routing';
 import type { DataSource, QueryRunner } from 'typeorm';
 import type { Database } from './database.js';
 import type { Backend, WorkScope } from './work-scope.js';
@@ -14,7 +15,7 @@ interface Driver {
 
 /** What is used of a `pg` client. */
 interface Client extends Backend {
-  query(sql: string): Promise<unknown>;
+  query(sql: string): Promise<{ command: string }>;
   /** `I` idle, `T` in a transaction, `E` in an aborted one; null before the first answer. */
   getTransactionStatus(): 'I' | 'T' | 'E' | null;
 }
@@ -77,7 +78,7 @@ function shardRunner(Base: RunnerClass, database: Database) {
     override query(sql: string, ...rest: [unknown[]?, true?]): Promise<never> {
       if (SESSION_STATEMENT.test(sql)) this.touched = true;
       const scope = ROLLBACK.test(sql) ? undefined : currentScope();
-      const send = super.query as (...parts: unknown[]) => Promise<never>;
+      const send = (sql === 'COMMIT' ? this.commit : super.query) as (...parts: unknown[]) => Promise<never>;
       if (!scope) return send.call(this, sql, ...rest).catch((error: unknown) => this.failed(error));
       return this.sendWithin(scope, () => send.call(this, sql, ...rest));
     }
@@ -94,6 +95,19 @@ function shardRunner(Base: RunnerClass, database: Database) {
       if (!this.touched) return super.release();
       this.#resetting = reset(this); // the caller need not wait; the pool gets the connection when it is clean
       return Promise.resolve();
+    }
+
+    /** COMMIT of an aborted transaction is a silent ROLLBACK, which only its command tag tells. */
+    async commit(): Promise<unknown[]> {
+      const client = await this.connect();
+      const { command } = await client.query('COMMIT').catch((error: Error) => {
+        throw new QueryFailedError('COMMIT', [], error);
+      });
+      if (command !== 'ROLLBACK') return [];
+      throw new ShardingError(
+        'transaction_aborted',
+        `a statement failed inside the transaction on ${described(database.target)} and its error was swallowed: nothing was committed. Let the error pass, or run the statement in a nested tx()`,
+      );
     }
 
     async sendWithin(scope: WorkScope, statement: () => Promise<never>): Promise<never> {

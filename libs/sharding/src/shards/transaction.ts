@@ -105,18 +105,12 @@ export class Transaction {
     await this.finish();
   }
 
-  /** COMMIT of an aborted transaction is a silent ROLLBACK: say so instead. */
-  async assertCommittable(): Promise<void> {
-    if (this.runner.isReleased) {
-      throw new ShardingError(
-        'shard_unavailable',
-        `shard "${this.shard.name}" lost the connection of the transaction`,
-      );
-    }
-    if ((await this.runner.connect()).getTransactionStatus() !== 'E') return;
+  /** @throws ShardingError `shard_unavailable` when the connection was lost before a commit could be sent */
+  assertConnected(): void {
+    if (!this.runner.isReleased) return;
     throw new ShardingError(
-      'transaction_aborted',
-      `a statement failed inside the transaction on shard "${this.shard.name}" and its error was swallowed: nothing was committed. Let the error pass, or run the statement in a nested tx()`,
+      'shard_unavailable',
+      `shard "${this.shard.name}" lost the connection of the transaction`,
     );
   }
 
@@ -148,7 +142,7 @@ export async function transact<T>(
   try {
     return await within(`the transaction on shard "${place.shard.name}"`, limits, () => attempt.run());
   } catch (error) {
-    return attempt.failed(error);
+    return await attempt.failed(error); // before the release
   } finally {
     await attempt.release();
   }
@@ -232,7 +226,7 @@ class Attempt<T> {
 async function workIn<T>(level: Transaction, work: (level: Transaction) => Promise<T>): Promise<T> {
   const value = await active.run(level, async () => work(level));
   await level.finish();
-  await level.assertCommittable();
+  level.assertConnected();
   return value;
 }
 
