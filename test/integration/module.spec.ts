@@ -4,8 +4,9 @@ import { ContextIdFactory, ModuleRef } from '@nestjs/core';
 import { DataSource } from 'typeorm';
 import * as sharding from '@app/sharding';
 import { InjectControl, ShardedDb, ShardingModule, Shards } from '@app/sharding';
-import { freePort } from '@test/support';
-import { Note, bootApp, deployment, type Deployment } from '../support/deployment.js';
+import { freePort, waitFor } from '@test/support';
+import { call } from '../support/bookmarks.js';
+import { Note, bootApp, deployment, listen, type Deployment } from '../support/deployment.js';
 import type { INestApplication } from '@nestjs/common';
 import type { ShardingOptions, ShardingOptionsFactory } from '@app/sharding';
 
@@ -140,6 +141,32 @@ describe('ShardingModule', () => {
     expect(built).toEqual(['control primary', 'shard:shard1 primary']);
   });
 
+  it('asks for health and cancels through the DataSource that the application builds', async () => {
+    const stale = databases.shards.map((url, index) => ({
+      name: `shard${index}`,
+      primaryUrl: url.replace(':secret@', ':stale@'),
+    }));
+    await boot({
+      ...databases.options({ primaryUrl: databases.control.replace(':secret@', ':stale@'), shards: stale }),
+      createDataSource: (_target, _role, options) =>
+        new DataSource({ ...options, password: async () => 'secret' }),
+    });
+    const url = await listen(app!);
+    expect((await call(`${url}/health`)).status).toBe(200);
+    const [outcome] = await app!
+      .get(Shards)
+      .each((db) => db.query('select pg_sleep(20)'), { deadlineMs: 100 });
+    expect(outcome).toMatchObject({ ok: false, error: { code: 'deadline_exceeded' } });
+    await waitFor(
+      async () =>
+        app!
+          .get(Shards)
+          .all()
+          .every((shard) => shard.stats().active === 0),
+      { what: 'the cancels' },
+    );
+  });
+
   it('shows no password through the objects it gives out', async () => {
     const { inspect } = await import('node:util');
     await boot(databases.options(), { providers: [ControlUser] });
@@ -150,6 +177,33 @@ describe('ShardingModule', () => {
     });
     expect(shown + JSON.stringify(db.manager.connection.options)).not.toContain('secret');
   });
+});
+
+it('two injections of ShardedDb in one request are one object on one shard (C13)', async () => {
+  const { Controller, Get, Inject } = await import('@nestjs/common');
+  @Injectable({ scope: Scope.REQUEST })
+  class Notebook {
+    constructor(@Inject(ShardedDb) readonly db: ShardedDb) {}
+  }
+  @Controller('same')
+  class SameController {
+    constructor(
+      @Inject(ShardedDb) private readonly db: ShardedDb,
+      @Inject(Notebook) private readonly notebook: Notebook,
+    ) {}
+    @Get()
+    same(): { same: boolean; shard: string } {
+      return { same: this.db === this.notebook.db, shard: this.db.shard.name };
+    }
+  }
+  await boot(databases.options(), { controllers: [SameController], providers: [Notebook] });
+  const url = await listen(app!);
+  const bodies = await Promise.all(
+    ['acme', 'globex', 'acme'].map((tenant) => call(`${url}/same`, { tenant })),
+  );
+  expect(bodies.map(({ body }) => body)).toEqual(
+    ['shard0', 'shard1', 'shard0'].map((shard) => ({ same: true, shard })),
+  );
 });
 
 describe('ShardedDb without a request (C15)', () => {

@@ -1,7 +1,8 @@
 import { Inject, Logger, Module, Scope } from '@nestjs/common';
 import { APP_FILTER, ModulesContainer } from '@nestjs/core';
 import { HashRouter } from '@app/routing';
-import { configurationError, loadShardingOptions } from './config/load-options.js';
+import { configurationError } from './config/configuration-error.js';
+import { loadShardingOptions } from './config/load-options.js';
 import { layOver } from './config/overlay.js';
 import { resolveOptions } from './config/resolve-options.js';
 import { healthPaths } from './health/health-paths.js';

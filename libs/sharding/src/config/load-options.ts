@@ -11,8 +11,6 @@ import { optionProblems } from './resolve-options.js';
 import type { ShardingOptions } from '../sharding.options.js';
 import type { Environment } from './environment.js';
 
-export { configurationError };
-
 export interface LoadOptions {
   /** Default: `SHARDING_CONFIG`, else `sharding.toml` in the working directory. */
   readonly file?: string;

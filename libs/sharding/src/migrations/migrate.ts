@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
 import { ShardingError } from '@app/routing';
-import { dataSourceOptions } from '../shards/data-source-options.js';
+import { Database } from '../shards/database.js';
 import { failureCode } from '../shards/database-failure.js';
 import type { MigrationList } from '../sharding.options.js';
 import type { DatabaseSettings, ShardingSettings } from '../sharding.settings.js';
@@ -28,7 +28,7 @@ export async function migrate(settings: ShardingSettings, log: MigrationLog): Pr
       log(`target=${name} ${applied.length === 0 ? 'up to date' : `applied ${applied.join(', ')}`}`);
     } catch (cause) {
       const rest = targets.slice(index + 1).map(({ database }) => database.target);
-      log(`target=${name} failed (${failureCode(cause) ?? (cause as Error).name})`);
+      log(`target=${name} failed (${failureCode((cause as Error).cause ?? cause) ?? (cause as Error).name})`);
       for (const missed of rest) log(`target=${missed} not attempted`);
       throw new ShardingError(
         'migration_failed',
@@ -49,18 +49,22 @@ function targetsOf({ control, shards, unsharded, migrations }: ShardingSettings)
   ];
 }
 
-async function migrateTarget(
-  { typeorm }: ShardingSettings,
-  { database, migrations }: Target,
-): Promise<string[]> {
-  const url = database.maintenanceUrl ?? database.url;
-  const options = dataSourceOptions({ ...database, url, poolSize: 1, statementTimeoutMs: 0 }, typeorm, []);
+async function migrateTarget({ typeorm }: ShardingSettings, target: Target): Promise<string[]> {
+  const { maintenanceUrl, ...settings } = target.database;
+  const { options, subscribers } = typeorm;
+  const url = maintenanceUrl ?? settings.url;
   const create = typeorm.createDataSource ?? ((_target, _role, given) => new DataSource(given));
-  const source = await create(database.target, 'primary', { ...options, migrations: [...migrations] });
-  await source.initialize();
+  const createDataSource: typeof create = (name, role, given) =>
+    create(name, role, { ...given, migrations: [...target.migrations] });
+  const database = new Database(
+    { ...settings, url, poolSize: 1, statementTimeoutMs: 0 },
+    { options, subscribers, shardEntities: [], controlEntities: [], createDataSource },
+    [],
+  );
   try {
+    const source = await database.open();
     return (await source.runMigrations({ transaction: 'each' })).map(({ name }) => name);
   } finally {
-    await source.destroy();
+    await database.close(0);
   }
 }

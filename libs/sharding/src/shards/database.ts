@@ -3,6 +3,8 @@ import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import pLimit from 'p-limit';
 import { ShardingError } from '@app/routing';
+import { clientConfig } from '../database-url.js';
+import { Secret } from '../secret.js';
 import { dataSourceOptions } from './data-source-options.js';
 import { checkoutError, described, failureReason, isPoolTimeout } from './database-failure.js';
 import { withDedicatedConnection } from './dedicated-connection.js';
@@ -35,6 +37,7 @@ export class Database {
   readonly #settings: DatabaseSettings;
   readonly #options: PostgresOptions;
   readonly #create: NonNullable<TypeOrmSettings['createDataSource']>;
+  readonly #builtOutside: boolean;
   readonly #cancels = pLimit(1);
   readonly #doomed: number[] = [];
   #nextCancel: Promise<void> | undefined;
@@ -54,6 +57,7 @@ export class Database {
     this.#logger = new Logger(settings.target);
     this.#settings = settings;
     this.#options = dataSourceOptions(settings, typeorm, entities);
+    this.#builtOutside = typeorm.createDataSource !== undefined;
     this.#create = typeorm.createDataSource ?? ((_target, _role, options) => new DataSource(options));
   }
 
@@ -93,15 +97,12 @@ export class Database {
   }
 
   /** Runs `work` on a connection outside the pool. */
-  dedicated<T>(purpose: string, limitMs: number, work: (client: pg.Client) => Promise<T>): Promise<T> {
-    const { maintenanceUrl, url, target } = this.#settings;
-    const ssl = this.#options.ssl as pg.ClientConfig['ssl'];
-    const options = {
-      url: maintenanceUrl ?? url,
-      limitMs,
-      applicationName: `nestjs-sharding ${purpose} ${target}`,
-    };
-    return withDedicatedConnection(ssl === undefined ? options : { ...options, ssl }, work);
+  async dedicated<T>(purpose: string, limitMs: number, work: (client: pg.Client) => Promise<T>): Promise<T> {
+    const config = await this.#dedicatedConfig();
+    return withDedicatedConnection(
+      { config, limitMs, applicationName: `nestjs-sharding ${purpose} ${this.target}` },
+      work,
+    );
   }
 
   /** Cancels the running statements of backends. One call at a time: cancels never crowd the server. */
@@ -141,6 +142,19 @@ export class Database {
   /** Waits up to `drainTimeoutMs` for running work, then ends every connection. */
   close(drainTimeoutMs: number): Promise<void> {
     return (this.#closing ??= this.#close(drainTimeoutMs));
+  }
+
+  /** A `DataSource` that the application builds knows the way better than the configuration (rotating passwords). */
+  async #dedicatedConfig(): Promise<pg.ClientConfig> {
+    const { maintenanceUrl, url } = this.#settings;
+    const ssl = this.#options.ssl as pg.ClientConfig['ssl'];
+    if (maintenanceUrl || !this.#builtOutside) {
+      return { ...clientConfig(maintenanceUrl ?? url), ...(ssl !== undefined && { ssl }) };
+    }
+    const built = (await this.build()).options as PostgresOptions;
+    if (built.url !== undefined) return clientConfig(new Secret(built.url));
+    const { host, port, username: user, password, database } = built;
+    return { host, port, user, password, database, ssl: built.ssl } as pg.ClientConfig;
   }
 
   async #build(): Promise<DataSource> {

@@ -1,18 +1,16 @@
 import { AsyncResource } from 'node:async_hooks';
 import { Socket } from 'node:net';
 import pg from 'pg';
-import { clientConfig } from '../database-url.js';
-import type { Secret } from '../secret.js';
 
 /** How many connections outside the pool one database may see at once: a health probe and a canceller. */
 export const DEDICATED_CONNECTIONS = 2;
 
 export interface DedicatedOptions {
-  readonly url: Secret;
+  /** Host, port, user, password, database, TLS. */
+  readonly config: pg.ClientConfig;
   readonly applicationName: string;
   /** Bound of everything together, connecting included. */
   readonly limitMs: number;
-  readonly ssl?: pg.ClientConfig['ssl'];
 }
 
 /**
@@ -35,8 +33,7 @@ async function connectAndRun<T>(
 ): Promise<T> {
   const socket = new Socket();
   const client = new pg.Client({
-    ...clientConfig(options.url),
-    ...(options.ssl !== undefined && { ssl: options.ssl }),
+    ...options.config,
     application_name: options.applicationName,
     stream: () => socket,
   });
