@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { freePort, waitFor } from '@test/support';
+import { isAlive } from '../support/processes.js';
+import { call } from '../support/bookmarks.js';
+
+/** The demo as its user starts it: built, a process of its own, real servers. */
+const MAIN = 'dist/apps/bookmarks/apps/bookmarks/src/demo.js';
+let demo: ChildProcess;
+let output = '';
+let url: string;
+
+beforeAll(async () => {
+  const build = spawnSync('npm', ['run', '--silent', 'build:apps'], { encoding: 'utf8' });
+  if (build.status !== 0) throw new Error(build.stdout + build.stderr);
+  const port = await freePort();
+  url = `http://localhost:${port}`;
+  demo = spawn(process.execPath, [MAIN, '--port', String(port), '--no-color'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  demo.stdout?.on('data', (text: Buffer) => (output += text.toString()));
+  demo.stderr?.on('data', (text: Buffer) => (output += text.toString()));
+  await waitFor(async () => output.includes('start again with'), {
+    what: 'the demo to be ready',
+    timeoutMs: 60_000,
+  });
+}, 120_000);
+
+afterAll(() => {
+  demo.kill('SIGKILL');
+});
+
+const pidOf = (name: string) => Number(new RegExp(`^${name} pid (\\d+)$`, 'm').exec(output)?.[1]);
+const down = async () => Object.keys(((await call(`${url}/health`)).body as { error: object }).error);
+
+it('prints where it listens, a process id a server, and three requests', () => {
+  expect(output).toContain(`\nready ${url}\n`);
+  for (const name of ['control', 'shard0', 'shard1']) expect(isAlive(pidOf(name))).toBe(true);
+  expect(output.match(/^curl .*$/gm)).toHaveLength(3);
+  expect(output).not.toContain('\u001b');
+});
+
+it('serves acme from shard0 and globex from shard1', async () => {
+  const shardOf = async (tenant: string) =>
+    (await call(`${url}/api/bookmarks`, { tenant })).body as { shard: string };
+  expect([(await shardOf('acme')).shard, (await shardOf('globex')).shard]).toEqual(['shard0', 'shard1']);
+});
+
+it('shows a killed shard, and starts it again at USR2', async () => {
+  process.kill(pidOf('shard1'), 'SIGKILL');
+  await waitFor(async () => (await down()).length > 0, { what: 'health to notice' });
+  expect(await down()).toEqual(['db:shard:shard1']);
+  expect(await call(`${url}/api/bookmarks`, { tenant: 'globex' })).toMatchObject({
+    status: 503,
+    body: { code: 'shard_unavailable' },
+  });
+  expect(await call(`${url}/api/stats`)).toMatchObject({
+    body: { shard0: { bookmarks: 0 }, shard1: { bookmarks: null, error: 'shard_unavailable' } },
+  });
+  demo.kill('SIGUSR2');
+  await waitFor(async () => (await call(`${url}/health`)).status === 200, {
+    what: 'shard1 to be back',
+    timeoutMs: 20_000,
+  });
+});
+
+it.each([[['--port', 'abc']], [['--bogus']]])('explains itself when it is called with %j', (flags) => {
+  const { status, stderr } = spawnSync(process.execPath, [MAIN, ...flags], { encoding: 'utf8' });
+  expect(status).toBe(2);
+  expect(stderr).toContain('npm run demo -- [options]');
+  expect(stderr).not.toContain('    at ');
+});
+
+it('leaves nothing behind at SIGTERM', async () => {
+  const pids = [...output.matchAll(/ pid (\d+)$/gm)].map(([, pid]) => Number(pid));
+  const directories = pids
+    .filter(isAlive)
+    .map((pid) => spawnSync('readlink', [`/proc/${pid}/cwd`], { encoding: 'utf8' }).stdout.trim());
+  const ended = new Promise<number | null>((resolve) => demo.once('exit', resolve));
+  demo.kill('SIGTERM');
+  expect(await ended).toBe(0);
+  expect(pids.filter(isAlive)).toEqual([]);
+  expect(directories.filter((directory) => directory !== '' && existsSync(directory))).toEqual([]);
+});
