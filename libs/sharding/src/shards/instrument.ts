@@ -80,7 +80,7 @@ function shardRunner(Base: RunnerClass, database: Database) {
       const scope = ROLLBACK.test(sql) ? undefined : currentScope();
       const send = (sql === 'COMMIT' ? this.commit : super.query) as (...parts: unknown[]) => Promise<never>;
       if (!scope) return send.call(this, sql, ...rest).catch((error: unknown) => this.failed(error));
-      return this.sendWithin(scope, () => send.call(this, sql, ...rest));
+      return sendWithin(scope, { runner: this, database }, () => send.call(this, sql, ...rest));
     }
 
     override release(): Promise<void> {
@@ -97,38 +97,53 @@ function shardRunner(Base: RunnerClass, database: Database) {
       return Promise.resolve();
     }
 
-    /** COMMIT of an aborted transaction is a silent ROLLBACK, which only its command tag tells. */
     async commit(): Promise<unknown[]> {
-      const client = await this.connect();
-      const { command } = await client.query('COMMIT').catch((error: Error) => {
-        throw new QueryFailedError('COMMIT', [], error);
-      });
-      if (command !== 'ROLLBACK') return [];
-      throw new ShardingError(
-        'transaction_aborted',
-        `a statement failed inside the transaction on ${described(database.target)} and its error was swallowed: nothing was committed. Let the error pass, or run the statement in a nested tx()`,
-      );
+      return commitOn(await this.connect(), database.target);
     }
 
-    async sendWithin(scope: WorkScope, statement: () => Promise<never>): Promise<never> {
-      scope.assertOpen();
-      const backend = await this.connect();
-      scope.assertOpen();
-      scope.enter(backend, database);
-      try {
-        return await statement();
-      } catch (error) {
-        return this.failed(error, scope.reason);
-      } finally {
-        await scope.leave(backend);
-      }
-    }
-
+    /** @throws what the caller gets for a failed statement */
     failed(error: unknown, reason?: ShardingError): never {
       if (isReadTimeout(error)) void this.releasePostgresConnection(new Error('its statement still runs'));
       throw refused(database, error, reason);
     }
   };
+}
+
+/** Sends one statement that the scope can cancel. */
+async function sendWithin(
+  scope: WorkScope,
+  {
+    runner,
+    database,
+  }: {
+    runner: PostgresRunner & { failed(error: unknown, reason?: ShardingError): never };
+    database: Database;
+  },
+  statement: () => Promise<never>,
+): Promise<never> {
+  scope.assertOpen();
+  const backend = await runner.connect();
+  scope.assertOpen();
+  scope.enter(backend, database);
+  try {
+    return await statement();
+  } catch (error) {
+    return runner.failed(error, scope.reason);
+  } finally {
+    await scope.leave(backend);
+  }
+}
+
+/** COMMIT of an aborted transaction is a silent ROLLBACK, which only its command tag tells. */
+async function commitOn(client: Client, target: string): Promise<unknown[]> {
+  const { command } = await client.query('COMMIT').catch((error: Error) => {
+    throw new QueryFailedError('COMMIT', [], error);
+  });
+  if (command !== 'ROLLBACK') return [];
+  throw new ShardingError(
+    'transaction_aborted',
+    `a statement failed inside the transaction on ${described(target)} and its error was swallowed: nothing was committed. Let the error pass, or run the statement in a nested tx()`,
+  );
 }
 
 /** A cancelled statement is told as what cancelled it: the caller's limit, or the close of the database. */
