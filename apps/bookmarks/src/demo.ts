@@ -22,7 +22,7 @@ const HELP = `npm run demo -- [options]
 `;
 
 const flags = readFlags();
-const color = !flags['no-color'] && !process.env['NO_COLOR'] && process.stdout.isTTY;
+const color = !flags['no-color'] && !process.env['NO_COLOR'] && process.stdout.isTTY === true;
 const say = (text: string) => process.stdout.write(`${text}\n`);
 const strong = (text: string) => (color ? styleText(['bold', 'green'], text) : text);
 const faint = (text: string) => (color ? styleText('gray', text) : text);
