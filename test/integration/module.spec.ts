@@ -167,6 +167,14 @@ describe('ShardingModule', () => {
     );
   });
 
+  it('bounds an application that never finishes building one, in health too', async () => {
+    const options = databases.options({ connectTimeoutMs: 100 });
+    delete options.database.primaryUrl;
+    await boot({ ...options, createDataSource: () => new Promise<never>(() => undefined) });
+    await expect(app!.get(Shards).dbOn('shard0')).rejects.toMatchObject({ code: 'deadline_exceeded' });
+    expect((await call(`${await listen(app!)}/health`)).status).toBe(503);
+  });
+
   it('shows no password through the objects it gives out', async () => {
     const { inspect } = await import('node:util');
     await boot(databases.options(), { providers: [ControlUser] });

@@ -9,6 +9,7 @@ import { dataSourceOptions } from './data-source-options.js';
 import { checkoutError, described, failureReason, isPoolTimeout } from './database-failure.js';
 import { withDedicatedConnection } from './dedicated-connection.js';
 import { instrument } from './instrument.js';
+import { within } from './work-scope.js';
 import type pg from 'pg';
 import type { EntityList, PostgresOptions } from '../sharding.options.js';
 import type { DatabaseSettings, TypeOrmSettings } from '../sharding.settings.js';
@@ -98,7 +99,9 @@ export class Database {
 
   /** Runs `work` on a connection outside the pool. */
   async dedicated<T>(purpose: string, limitMs: number, work: (client: pg.Client) => Promise<T>): Promise<T> {
-    const config = await this.#dedicatedConfig();
+    const config = await this.#outside.runInAsyncScope(() =>
+      within(`the way to ${described(this.target)}`, { deadlineMs: limitMs }, () => this.#dedicatedConfig()),
+    );
     return withDedicatedConnection(
       { config, limitMs, applicationName: `nestjs-sharding ${purpose} ${this.target}` },
       work,
@@ -171,7 +174,10 @@ export class Database {
 
   async #open(): Promise<DataSource> {
     try {
-      this.#opened = await initialize(await this.build(), 2 * this.#settings.connectTimeoutMs);
+      const limitMs = 2 * this.#settings.connectTimeoutMs;
+      const what = `building the DataSource of ${described(this.target)}`;
+      const source = await within(what, { deadlineMs: limitMs }, () => this.build()); // may be the application's code
+      this.#opened = await initialize(source, limitMs);
       this.noteSuccess();
       return this.#opened;
     } catch (cause) {
@@ -183,7 +189,7 @@ export class Database {
 
   async #close(drainTimeoutMs: number): Promise<void> {
     await this.#opening?.catch(() => undefined);
-    const source = await this.#building?.catch(() => undefined);
+    const source = this.#source; // one that is built later is never opened
     if (!source?.isInitialized) return;
     await drained(poolOf(source), drainTimeoutMs);
     await this.interrupt();

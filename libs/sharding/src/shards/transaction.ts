@@ -196,6 +196,7 @@ class Attempt<T> {
     const level = (this.#level = new Transaction(this.place.shard, runner));
     serialise(runner, level);
     await asControl(() => begin(runner, this.options));
+    level.assertOpen(); // its time may have been up while it began
     const done = await workIn(level, this.work);
     this.#value = { done };
     this.#committing = asControl(() => commit(level));
