@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import type { PostgresBinaries } from './postgres-binaries.js';
 import { createScratchDirectory, removeScratchDirectory } from './scratch-directory.js';
 import type { ServerUser } from './server-user.js';
+import { unmountBelow } from './small-disk.js';
 
 const run = promisify(execFile);
 
@@ -88,12 +89,13 @@ export async function readPostmasterFile(directory: string): Promise<PostmasterF
 }
 
 /**
- * Removes the directory of a server that no longer runs, and the System V shared memory segment that a killed
+ * Removes the directory of a server that no longer runs, unmounts its small disks, and removes the System V shared memory segment that a killed
  * server leaves (its number is in the `postmaster.pid` that such a server leaves too).
  */
 export async function removeDataDirectory(directory: string): Promise<void> {
   const segment = (await readPostmasterFile(directory))?.sharedMemoryId;
   if (segment) await run('ipcrm', ['-m', segment]).catch(() => undefined);
+  await unmountBelow(directory);
   await removeScratchDirectory(directory);
 }
 

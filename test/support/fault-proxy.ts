@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { ProxiedConnection, type Weather } from './proxied-connection.js';
+import { StatementCuts, type CutManner, type CutMoment } from './statement-cuts.js';
 
 /**
  * A TCP proxy before a server that plays a bad network. Point a client at `url(databaseUrl)` and break what lies
@@ -10,7 +11,8 @@ import { ProxiedConnection, type Weather } from './proxied-connection.js';
 export class FaultProxy {
   readonly #target: number;
   readonly #connections = new Set<ProxiedConnection>();
-  readonly #weather: Weather = { delayMs: 0, healed: undefined };
+  readonly #cuts = new StatementCuts();
+  readonly #weather: Weather = { delayMs: 0, healed: undefined, cuts: this.#cuts };
   #heal: (() => void) | undefined;
   #server: Server | undefined;
   #port = 0;
@@ -33,6 +35,11 @@ export class FaultProxy {
   /** Connections that are open now. */
   get connections(): number {
     return this.#connections.size;
+  }
+
+  /** Planned cuts that have happened. */
+  get injections(): number {
+    return this.#cuts.happened;
   }
 
   /** The same database, reached through the proxy. */
@@ -76,6 +83,25 @@ export class FaultProxy {
    */
   blackHole(): void {
     this.#weather.healed ??= new Promise((resolve) => (this.#heal = resolve));
+  }
+
+  /** The connections that are open now go silent for ever, without FIN or RST; new ones pass. Returns how many. */
+  blackHoleOpen(): number {
+    for (const connection of this.#connections) connection.goSilent();
+    return this.#connections.size;
+  }
+
+  /**
+   * Cuts the connection of the next statement that matches, once: `before` the server gets it, or `after` it has
+   * answered, of which the client never hears. Count `injections` to know that it happened.
+   */
+  cutOn(statement: RegExp, when: CutMoment, how: CutManner = 'reset'): void {
+    this.#cuts.plan(statement, { when, how });
+  }
+
+  /** The same at the k-th statement from now, 1 being the next one. */
+  cutAt(k: number, when: CutMoment, how: CutManner = 'reset'): void {
+    this.#cuts.plan(/(?:)/, { when, how }, k - 1);
   }
 
   /** Ends `blackHole()` and `delay()`. */

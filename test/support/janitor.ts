@@ -95,9 +95,16 @@ function janitorProgram(): void {
     const segment = read(`${directory}/data/postmaster.pid`).split('\n')[6]?.trim().split(/\s+/)[1];
     if (segment) attempt(() => execFileSync('ipcrm', ['-m', segment], { stdio: 'ignore' }));
   };
+  const unmountBelow = (directory: string) =>
+    read('/proc/mounts')
+      .split('\n')
+      .map((line) => line.split(' ')[1] ?? '')
+      .filter((point) => point.startsWith(`${directory}/`))
+      .forEach((point) => attempt(() => execFileSync('umount', ['--lazy', point], { stdio: 'ignore' })));
   const cleanUp = async (directory: string, pid: number | undefined) => {
     if (pid !== undefined) await endServer(directory, pid);
     removeSegment(directory);
+    unmountBelow(directory);
     attempt(() => fs.rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
   };
 

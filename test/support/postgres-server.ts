@@ -12,15 +12,18 @@ import {
 import { createDatabase, dropDatabase } from './databases.js';
 import { freePort } from './free-port.js';
 import { postgresBinaries } from './postgres-binaries.js';
-import { Postmaster, StartError, logTail } from './postmaster.js';
+import { HeldConnections } from './held-connections.js';
+import { Postmaster, StartError, logTail, type ProcessLimits } from './postmaster.js';
 import { signalProcess } from './processes.js';
+import * as control from './server-control.js';
+import { SmallDisk } from './small-disk.js';
 import { copyDataDirectory, untilStreaming } from './streaming-replica.js';
 
 const PORT_ATTEMPTS = 5;
 const RESTART_TIMEOUT_MS = 20_000;
 const RESTART_PAUSE_MS = 100;
 
-export interface ServerOptions {
+export interface ServerOptions extends ProcessLimits {
   readonly maxConnections?: number;
   /** Configuration parameters, also those that need a restart. */
   readonly settings?: Settings;
@@ -31,15 +34,17 @@ export interface ServerOptions {
 /** One PostgreSQL server process with its own data directory. Whoever starts it calls `dispose()`. */
 export class PostgresServer {
   readonly #directory: string;
+  readonly #limits: ProcessLimits;
   #postmaster: Postmaster | undefined;
 
   private constructor(
     readonly name: string,
     readonly port: number,
-    at: { readonly directory: string; readonly postmaster: Postmaster },
+    at: { readonly directory: string; readonly postmaster: Postmaster; readonly limits: ProcessLimits },
   ) {
     this.#directory = at.directory;
     this.#postmaster = at.postmaster;
+    this.#limits = at.limits;
   }
 
   /** A new, empty server. */
@@ -53,8 +58,8 @@ export class PostgresServer {
     const limit = maxConnections === undefined ? {} : { max_connections: String(maxConnections) };
     try {
       await writeSettings(directory, { ...basis, ...limit, ...settings });
-      const { port, postmaster } = await launchOnFreePort(directory);
-      return new PostgresServer(name, port, { directory, postmaster });
+      const { port, postmaster } = await launchOnFreePort(directory, options);
+      return new PostgresServer(name, port, { directory, postmaster, limits: options });
     } catch (error) {
       await removeDataDirectory(directory);
       throw error;
@@ -115,7 +120,7 @@ export class PostgresServer {
     const deadline = performance.now() + RESTART_TIMEOUT_MS;
     for (;;) {
       try {
-        this.#postmaster = await Postmaster.launch(await postgresBinaries(), this.#directory);
+        this.#postmaster = await Postmaster.launch(await postgresBinaries(), this.#directory, this.#limits);
         return;
       } catch (error) {
         if (!(error instanceof StartError) || performance.now() > deadline) throw error;
@@ -138,6 +143,46 @@ export class PostgresServer {
   thaw(): void {
     const postmaster = this.#running();
     for (const pid of [...postmaster.children(), postmaster.pid]) signalProcess(pid, 'SIGCONT');
+  }
+
+  /** Refuses writes (25006) and answers everything else, as a primary that a failover has left behind. */
+  async demote(): Promise<void> {
+    await control.demote(this.url());
+  }
+
+  /** Ends `demote`. A streaming replica becomes a primary. */
+  async promote(): Promise<void> {
+    await control.promote(this.url());
+  }
+
+  /** A replica: goes on receiving, applies nothing more; returns when that is so. */
+  async pauseReplay(): Promise<void> {
+    await control.pauseReplay(this.url());
+  }
+
+  /** Ends `pauseReplay`. */
+  async resumeReplay(): Promise<void> {
+    await control.resumeReplay(this.url());
+  }
+
+  /** A replica: applies each commit this long after it was made; 0 at once. */
+  async setApplyDelay(ms: number): Promise<void> {
+    await control.setApplyDelay(this.url(), ms);
+  }
+
+  /** Ends all client sessions of a database (57P01); returns how many. */
+  async terminateAll(database: string): Promise<number> {
+    return control.terminateAll(this.url(), database);
+  }
+
+  /** Holds `count` connections, or all that are left; the caller releases them. */
+  async holdConnections(count?: number): Promise<HeldConnections> {
+    return HeldConnections.open(this.url(), count);
+  }
+
+  /** A tablespace `name` on a disk of its own; goes with the server. See `SmallDisk.isPossible()`. */
+  async smallDisk(name: string, megabytes: number): Promise<SmallDisk> {
+    return SmallDisk.mount({ directory: this.#directory, url: this.url() }, name, megabytes);
   }
 
   /** A streaming replica of this server; returns when it answers read-only queries and is streaming. */
@@ -168,12 +213,15 @@ export class PostgresServer {
 }
 
 /** Somebody else may take the port between our look and the server's start: then another one. */
-async function launchOnFreePort(directory: string): Promise<{ port: number; postmaster: Postmaster }> {
+async function launchOnFreePort(
+  directory: string,
+  limits: ProcessLimits,
+): Promise<{ port: number; postmaster: Postmaster }> {
   for (let attempt = 1; ; attempt++) {
     const port = await freePort();
     await writeSettings(directory, { port: String(port) });
     try {
-      return { port, postmaster: await Postmaster.launch(await postgresBinaries(), directory) };
+      return { port, postmaster: await Postmaster.launch(await postgresBinaries(), directory, limits) };
     } catch (error) {
       const collided = error instanceof StartError && error.message.includes('already in use');
       if (!collided || attempt === PORT_ATTEMPTS) throw error;

@@ -19,6 +19,12 @@ export class StartError extends Error {
   override readonly name = 'StartError';
 }
 
+/** What the operating system grants a server. */
+export interface ProcessLimits {
+  /** No file grows beyond this, as on a full disk. The server's log is a file too. */
+  readonly maxFileBytes?: number;
+}
+
 /** The main process of a server, started in a process group of its own: Ctrl-C reaches us, not the server. */
 export class Postmaster {
   readonly pid: number;
@@ -30,8 +36,12 @@ export class Postmaster {
   }
 
   /** Starts the server of `directory` and waits until it accepts connections (read-only ones on a replica). */
-  static async launch(binaries: PostgresBinaries, directory: string): Promise<Postmaster> {
-    const child = spawnServer(binaries, directory);
+  static async launch(
+    binaries: PostgresBinaries,
+    directory: string,
+    limits: ProcessLimits = {},
+  ): Promise<Postmaster> {
+    const child = spawnServer(binaries, directory, limits);
     await Promise.race([
       once(child, 'spawn'),
       once(child, 'error').then(([error]) => Promise.reject(error as Error)),
@@ -101,10 +111,16 @@ export class Postmaster {
 }
 
 /** The working directory and the `-D` argument say which server a process is. */
-function spawnServer({ postgres, user }: PostgresBinaries, directory: string): ChildProcess {
+function spawnServer(
+  { postgres, user }: PostgresBinaries,
+  directory: string,
+  { maxFileBytes }: ProcessLimits,
+): ChildProcess {
+  const server = [postgres, '-D', dataOf(directory)];
+  const [program = '', ...args] = maxFileBytes === undefined ? server : limited(maxFileBytes, server);
   const log = openSync(join(directory, 'server.log'), 'a', 0o644);
   try {
-    const child = spawn(postgres, ['-D', dataOf(directory)], {
+    const child = spawn(program, args, {
       ...user,
       cwd: directory,
       env: SERVER_ENVIRONMENT,
@@ -116,6 +132,11 @@ function spawnServer({ postgres, user }: PostgresBinaries, directory: string): C
   } finally {
     closeSync(log);
   }
+}
+
+/** The same command with a limit of the shell (in blocks of 512 bytes), whose process it takes over. */
+function limited(maxFileBytes: number, command: readonly string[]): string[] {
+  return ['/bin/sh', '-c', `ulimit -f ${Math.ceil(maxFileBytes / 512)} && exec "$@"`, 'sh', ...command];
 }
 
 /** The last lines the server wrote to its log. */

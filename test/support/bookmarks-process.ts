@@ -1,0 +1,126 @@
+import { transformFile } from '@swc/core';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { freePort } from './free-port.js';
+import { createScratchDirectory, removeScratchDirectory } from './scratch-directory.js';
+import { waitFor } from './wait-for.js';
+
+const ROOT = resolve('.');
+const START_TIMEOUT_MS = 20_000;
+
+/** What the process gets through its environment. */
+export interface BookmarksDatabases {
+  readonly control: string;
+  readonly shards: readonly string[];
+  /** Further keys of the configuration, `SHARDING_DATABASE__DRAIN_TIMEOUT_MS` say. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** How a process has ended. */
+export interface ProcessEnd {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** The bookmarks service as a process of its own (`main.ts`). Whoever starts it calls `dispose()`. */
+export class BookmarksProcess {
+  readonly ended: Promise<ProcessEnd>;
+  #output = '';
+
+  private constructor(
+    readonly url: string,
+    private readonly child: ChildProcess,
+    private readonly directory: string,
+  ) {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on('data', (text: Buffer) => (this.#output += text.toString()));
+    }
+    this.ended = new Promise((done) => child.once('close', (code, signal) => done({ code, signal })));
+  }
+
+  /** Compiles the sources without looking at types, into a directory of its own, and waits until it listens. */
+  static async start(databases: BookmarksDatabases): Promise<BookmarksProcess> {
+    const directory = await createScratchDirectory({});
+    try {
+      for (const folder of ['libs/routing/src', 'libs/sharding/src', 'apps/bookmarks/src']) {
+        await compile(folder, directory);
+      }
+      await symlink(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
+      await writeFile(join(directory, 'package.json'), '{ "type": "module" }');
+      const port = await freePort();
+      const child = spawn(process.execPath, ['apps/bookmarks/src/main.js'], {
+        cwd: directory,
+        env: environment(port, databases),
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      const running = new BookmarksProcess(`http://127.0.0.1:${port}`, child, directory);
+      await running.#untilListening();
+      return running;
+    } catch (error) {
+      await removeScratchDirectory(directory);
+      throw error;
+    }
+  }
+
+  /** What it has written, errors included. */
+  get output(): string {
+    return this.#output;
+  }
+
+  terminate(): void {
+    this.child.kill('SIGTERM');
+  }
+
+  /** Ends it if need be and removes its files; may be called again. */
+  async dispose(): Promise<void> {
+    this.child.kill('SIGKILL');
+    await this.ended;
+    await removeScratchDirectory(this.directory);
+  }
+
+  async #untilListening(): Promise<void> {
+    const answers = async () => {
+      if (this.child.exitCode !== null) return true;
+      return (await fetch(`${this.url}/health/live`)).status === 200;
+    };
+    await waitFor(answers, { what: 'the service to listen', timeoutMs: START_TIMEOUT_MS }).catch(
+      async (error: unknown) => {
+        this.child.kill('SIGKILL');
+        await this.ended;
+        throw error;
+      },
+    );
+    if (this.child.exitCode !== null) throw new Error(`the service ended while starting:\n${this.output}`);
+  }
+}
+
+function environment(port: number, { control, shards, settings }: BookmarksDatabases): NodeJS.ProcessEnv {
+  const urls = shards.map((url, index) => [`SHARDING_DATABASE__SHARDS__${index}__PRIMARY_URL`, url]);
+  return {
+    PATH: process.env['PATH'],
+    NO_COLOR: '1',
+    PORT: String(port),
+    SHARDING_CONFIG: join(ROOT, 'apps/bookmarks/sharding.toml'),
+    SHARDING_DATABASE__PRIMARY_URL: control,
+    ...(Object.fromEntries(urls) as Record<string, string>),
+    ...settings,
+  };
+}
+
+/** Every source below `folder`, but for its specs; `@app/x` becomes the compiled index of that library. */
+async function compile(folder: string, into: string): Promise<void> {
+  const names = await readdir(join(ROOT, folder), { recursive: true });
+  const sources = names.filter((name) => /(?<!\.(?:spec|contract|d))\.ts$/.test(name));
+  await Promise.all(
+    sources.map(async (name) => {
+      const { code } = await transformFile(join(ROOT, folder, name), { cwd: ROOT, sourceMaps: false });
+      const target = join(into, folder, name.replace(/\.ts$/, '.js'));
+      await mkdir(dirname(target), { recursive: true });
+      await writeFile(
+        target,
+        code.replaceAll(/(['"])@app\/(\w+)((?:\/\w+)?)\1/g, `$1${into}/libs/$2/src$3/index.js$1`),
+      );
+    }),
+  );
+}
