@@ -9,6 +9,8 @@ export default {
     '^nestjs-sharding/routing$': '<rootDir>/libs/routing/src/index.ts',
     '^nestjs-sharding/health$': '<rootDir>/libs/sharding/src/health/index.ts',
     '^@app/sharding/health$': '<rootDir>/libs/sharding/src/health/index.ts',
+    '^nestjs-sharding/metrics$': '<rootDir>/libs/sharding/src/metrics/index.ts',
+    '^@app/sharding/metrics$': '<rootDir>/libs/sharding/src/metrics/index.ts',
     '^@app/([^/]*)$': '<rootDir>/libs/$1/src/index.ts',
     '^@test/support$': '<rootDir>/test/support/index.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',

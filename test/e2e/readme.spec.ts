@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { NestFactory } from '@nestjs/core';
 import ts from 'typescript';
-import { SHARDING_ERRORS, Shards, ShardingModule, loadShardingOptions, resolveOptions } from '@app/sharding';
+import { RoutingContext, Shards, ShardingModule, loadShardingOptions, resolveOptions } from '@app/sharding';
 import { TestCluster, expectNoConnections } from '@test/support';
 import { runOnce } from '../support/admin-query.js';
 import { call } from '../support/bookmarks.js';
@@ -76,12 +76,16 @@ it('has the snippets that this test uses', () => {
     'slots.ts',
     'reports.service.ts',
     'rename.ts',
+    'recent.service.ts',
+    'invoice-job.ts',
     'plans.service.ts',
     'whale.router.ts',
     'tenancy.ts',
     'configured.module.ts',
     'migrate.ts',
     'status.module.ts',
+    'metered.module.ts',
+    'bounded.ts',
   ]);
 });
 
@@ -94,6 +98,7 @@ it('compiles strictly', () => {
     ...base.paths,
     'nestjs-sharding': ['./libs/sharding/src/index.ts'],
     'nestjs-sharding/health': ['./libs/sharding/src/health/index.ts'],
+    'nestjs-sharding/metrics': ['./libs/sharding/src/metrics/index.ts'],
     'nestjs-sharding/routing': ['./libs/routing/src/index.ts'],
   };
   const program = ts.createProgram(
@@ -135,11 +140,8 @@ describe('the quick start', () => {
       'reports.service.ts',
     );
     const reports = new ReportsService(shards);
-    expect([
-      await reports.of('acme'),
-      await reports.inJob({ tenantId: 'acme' }),
-      await reports.of('globex'),
-    ]).toEqual([1, 1, 0]);
+    const counts = [await reports.of('acme'), await reports.inJob({ tenantId: 'acme' })];
+    expect([...counts, await reports.of('globex')]).toEqual([1, 1, 0]);
     expect(await reports.everywhere()).toEqual([
       ['shard0', 1],
       ['shard1', 0],
@@ -150,7 +152,39 @@ describe('the quick start', () => {
     }>('rename.ts');
     expect(await renameAll(await shards.dbFor('acme'), 'acme', 'https://b.example')).toBe(1);
   });
+
+  it('reads, carries a session and bounds a statement', async () => {
+    const shards = app!.get(Shards);
+    const { RecentService } = await load<{ RecentService: new (shards: Shards) => Recent }>(
+      'recent.service.ts',
+    );
+    const recent = new RecentService(shards);
+    expect(await recent.count('acme')).toBe(1);
+    expect(await recent.report('acme')).toEqual({ bookmarks: 1, rows: [{ all: 1 }] });
+    const { InvoiceJob } = await load<{ InvoiceJob: new (context: RoutingContext, shards: Shards) => Job }>(
+      'invoice-job.ts',
+    );
+    const job = new InvoiceJob(app!.get(RoutingContext), shards);
+    const payload = await shards.runFor('acme', () => job.enqueue('acme'));
+    expect(await job.run(payload)).toBe(1);
+    const { slowReport } = await load<{ slowReport: (db: ShardDb, signal: AbortSignal) => Promise<unknown> }>(
+      'bounded.ts',
+    );
+    const db = await shards.dbFor('acme');
+    expect(await slowReport(db, new AbortController().signal)).toHaveLength(1);
+    await expect(slowReport(db, AbortSignal.abort())).rejects.toMatchObject({ code: 'aborted' });
+  });
 });
+
+interface Recent {
+  count(tenantId: string): Promise<number>;
+  report(tenantId: string): Promise<unknown>;
+}
+
+interface Job {
+  enqueue(tenantId: string): Promise<{ tenantId: string }>;
+  run(payload: { tenantId: string }): Promise<number>;
+}
 
 interface Reports {
   mine(tenantId: string): Promise<number>;
@@ -250,30 +284,16 @@ describe('the other snippets', () => {
   });
 });
 
-describe('the text', () => {
-  it('lists every error code with its status', () => {
-    const rows = [...readme.matchAll(/^\| `(\w+)` \| (\d{3}) \| (yes|no) \|/gm)].map(
-      ([, code, status, retry]) => [code, Number(status), retry],
-    );
-    const table = Object.entries(SHARDING_ERRORS).map(([code, { status, retryable }]) => [
-      code,
-      status,
-      retryable ? 'yes' : 'no',
-    ]);
-    expect(new Set(rows)).toEqual(new Set(table));
+it('metrics in a registry of the application', async () => {
+  const { metered } = await load<{ metered: (sharding: ShardingOptions) => Type }>('metered.module.ts');
+  await booted(metered(await options()), async (running) => {
+    const text = await (await fetch(`${await listen(running)}/internal/metrics`)).text();
+    expect(text).toMatch(/^sharding_slots\{shard="shard0"\} 8192$/m);
+    expect(text).toMatch(/^process_cpu_seconds_total /m);
   });
+});
 
-  it('links only to files that exist', () => {
-    const links = [...readme.matchAll(/\]\(([^)#]+)(?:#[^)]*)?\)/g)].map(([, link = '']) => link);
-    expect(links.filter((link) => !existsSync(link))).toEqual([]);
-  });
-
-  it('shows a configuration that resolves', async () => {
-    expect(
-      resolveOptions(await options()).topology.shards.map(({ name, slotCount }) => [name, slotCount]),
-    ).toEqual([
-      ['shard0', 8192],
-      ['shard1', 8192],
-    ]);
-  });
+it('shows a configuration that resolves', async () => {
+  const { shards } = resolveOptions(await options()).topology;
+  expect(shards.map(({ slotCount }) => slotCount)).toEqual([8192, 8192]);
 });

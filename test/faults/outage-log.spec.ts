@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { ConsoleLogger } from '@nestjs/common';
 import { Shards } from '@app/sharding';
-import { PostgresServer } from '@test/support';
+import { PostgresServer, waitFor } from '@test/support';
 import { bootApp, deployment, listen } from '../support/deployment.js';
 import { call } from '../support/bookmarks.js';
 
@@ -40,6 +40,7 @@ it('an outage is told once when it begins and once when it ends', async () => {
   await server.stop();
   for (let time = 0; time < 3; time++) await ask();
   await server.restart();
+  await waitFor(async () => (await ask()).every(({ ok }) => ok), { what: 'the shard to be found again' });
   for (let time = 0; time < 3; time++) await ask();
   await app.close();
   expect(lines).toEqual([

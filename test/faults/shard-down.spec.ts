@@ -33,7 +33,9 @@ const downOf = async () => Object.keys(((await health()).body as { error: object
 const UNAVAILABLE = {
   statusCode: 503,
   code: 'shard_unavailable',
-  message: expect.stringMatching(/^shard "shard1" (cannot be reached|lost the connection) \(\w+\)$/),
+  message: expect.stringMatching(
+    /^shard "shard1" (cannot be reached \(\w+\)|lost the connection \(\w+\)|is unavailable: .*)$/,
+  ),
 };
 
 async function allIsWell(): Promise<void> {

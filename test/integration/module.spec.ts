@@ -248,9 +248,14 @@ describe('ShardedDb without a request (C15)', () => {
 it('exports what it documents', () => {
   expect(Object.keys(sharding).toSorted()).toEqual([
     'CONTROL_DATA_SOURCE',
+    'CONTROL_READER',
     'DatabaseOptions',
     'InjectControl',
+    'ReadRepository',
+    'Reader',
     'RoutingContext',
+    'SESSION_COOKIE',
+    'SESSION_HEADER',
     'SHARDING_ERRORS',
     'Shard',
     'ShardDb',

@@ -17,6 +17,14 @@ export const SHARDING_ERRORS = {
   unknown_shard: { status: 400, retryable: false },
   /** A transaction on one shard was about to contain work on another. */
   cross_shard_transaction: { status: 400, retryable: false },
+  /** A write was asked for where only reads exist: across shards. */
+  cross_shard_write: { status: 400, retryable: false },
+  /** What was asked for cannot be merged from the answers of several shards without loss. */
+  cross_shard_unsupported: { status: 400, retryable: false },
+  /** The page cursor was tampered with, or is of another query, topology or process. */
+  invalid_cursor: { status: 400, retryable: false },
+  /** The configuration forbids reads over all shards. */
+  scatter_denied: { status: 403, retryable: false },
   /** A statement came after its transaction had ended. */
   transaction_closed: { status: 500, retryable: false },
   /** A statement failed inside the transaction and its error was swallowed: PostgreSQL commits nothing then. */
@@ -29,6 +37,8 @@ export const SHARDING_ERRORS = {
   identity_unavailable: { status: 503, retryable: true },
   /** The database of the shard cannot be reached. */
   shard_unavailable: { status: 503, retryable: true },
+  /** The shard's replica is not ready, and the configuration, or the caller, allows no other. */
+  replica_unavailable: { status: 503, retryable: true },
   /** The work did not finish within the time it was given. */
   deadline_exceeded: { status: 504, retryable: false },
   /** The caller gave the work up. */

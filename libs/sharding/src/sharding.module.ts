@@ -6,10 +6,14 @@ import { loadShardingOptions } from './config/load-options.js';
 import { layOver } from './config/overlay.js';
 import { resolveOptions } from './config/resolve-options.js';
 import { healthPaths } from './health/health-paths.js';
-import { CONTROL_DATA_SOURCE } from './request/inject-control.decorator.js';
+import { metricsPaths } from './metrics/metrics-paths.js';
+import { optionalModules } from './optional-modules.js';
+import { CONTROL_DATA_SOURCE, CONTROL_READER } from './request/inject-control.decorator.js';
 import { RequestMount } from './request/request-mount.js';
 import { RequiredTenantMiddleware } from './request/required-tenant.middleware.js';
+import { RouteWatch } from './request/route-watch.js';
 import { RoutingContext } from './request/routing-context.js';
+import { Sessions } from './request/session/sessions.js';
 import { ShardedDb, shardedDbProvider } from './request/sharded-db.js';
 import { ShardingExceptionFilter } from './request/sharding-exception.filter.js';
 import { Tenancy } from './request/tenancy.js';
@@ -29,14 +33,10 @@ import type {
   Provider,
   Type,
 } from '@nestjs/common';
-import type { HealthOptions } from './health/health-paths.js';
+import type { Control } from './shards/control.js';
+import type { ShardingSetup } from './optional-modules.js';
 import type { ShardingOptions, ShardingOptionsFactory } from './sharding.options.js';
 import type { ShardingSettings } from './sharding.settings.js';
-
-/** Where health is mounted; known before the options are. `false` mounts nothing. */
-export interface ShardingSetup {
-  readonly health?: false | HealthOptions;
-}
 
 /** `forRootAsync`: exactly one of `useFactory`, `useClass` and `useExisting`. */
 export interface ShardingAsyncOptions extends ShardingSetup, Pick<ModuleMetadata, 'imports'> {
@@ -61,12 +61,13 @@ export class ShardingModule
   @Inject(SETTINGS) private readonly settings!: ShardingSettings;
   @Inject(Fleet) private readonly fleet!: Fleet;
   @Inject(RequestMount) private readonly requests!: RequestMount;
+  @Inject(RouteWatch) private readonly routes!: RouteWatch;
   @Inject(ModulesContainer) private readonly modules!: ModulesContainer;
 
   /** @throws ShardingError `invalid_topology` at boot, listing every problem of the configuration */
   static forRoot(options: ShardingOptions & ShardingSetup = {}): DynamicModule {
-    const { health, ...rest } = options;
-    return shardingModule({ health }, [settingsProvider(() => rest, [])]);
+    const { health, metrics, traces, ...rest } = options;
+    return shardingModule({ health, metrics, traces }, [settingsProvider(() => rest, [])]);
   }
 
   static forRootAsync(options: ShardingAsyncOptions): DynamicModule {
@@ -74,15 +75,18 @@ export class ShardingModule
   }
 
   configure(consumer: MiddlewareConsumer): void {
-    this.requests.mount(consumer);
+    this.requests.mount(consumer, this.settings);
+    this.routes.mount();
   }
 
-  onModuleInit(): void {
+  async onModuleInit(): Promise<void> {
     const instances = [...this.modules.values()].filter(({ metatype }) => metatype === ShardingModule);
     if (instances.length > 1) {
       throw configurationError(['ShardingModule.forRoot() is imported twice: import it once, it is global']);
     }
     logTopology(this.settings, this.fleet.totalMaxConnections, new Logger(ShardingModule.name));
+    await this.fleet.start();
+    this.fleet.checkBudget((line) => new Logger(ShardingModule.name).warn(line));
   }
 
   /** HTTP closes next and waits for its requests: not longer than the drain. */
@@ -97,17 +101,16 @@ export class ShardingModule
 }
 
 function shardingModule(
-  { health }: { health?: ShardingSetup['health'] | undefined },
+  setup: ShardingSetup,
   settings: Provider[],
   imports: ModuleMetadata['imports'] = [],
 ): DynamicModule {
-  const paths = health === false ? { readiness: [], liveness: [] } : healthPaths(health);
   return {
     module: ShardingModule,
     global: true,
-    imports: [...imports, ...(health === false ? [] : [healthModule(health)])],
-    providers: [...settings, ...runtimeProviders([...paths.readiness, ...paths.liveness])],
-    exports: [Shards, ShardedDb, RoutingContext, CONTROL_DATA_SOURCE, Fleet],
+    imports: [...imports, ...optionalModules(setup)],
+    providers: [...settings, ...runtimeProviders(mountedPaths(setup))],
+    exports: [Shards, ShardedDb, RoutingContext, CONTROL_DATA_SOURCE, CONTROL_READER, Fleet],
   };
 }
 
@@ -144,22 +147,30 @@ function asyncProviders({
   ];
 }
 
-function runtimeProviders(healthPaths: readonly string[]): Provider[] {
+/** They need no tenant. */
+function mountedPaths({ health, metrics }: ShardingSetup): string[] {
+  const { readiness, liveness } = health === false ? { readiness: [], liveness: [] } : healthPaths(health);
+  const { prometheus, json } = metricsPaths(metrics === false ? {} : metrics);
+  return [...readiness, ...liveness, ...(metrics === false ? [] : [prometheus, json])];
+}
+
+function runtimeProviders(openPaths: readonly string[]): Provider[] {
   return [
     RoutingContext,
+    RouteWatch,
     RequestMount,
     RequiredTenantMiddleware,
     shardedDbProvider,
     { provide: APP_FILTER, useClass: ShardingExceptionFilter },
     {
       provide: Fleet,
-      inject: [SETTINGS],
-      useFactory: (settings: ShardingSettings) => Fleet.create(settings),
+      inject: [SETTINGS, RoutingContext],
+      useFactory: createFleet,
     },
     {
       provide: Tenancy,
       inject: [SETTINGS],
-      useFactory: (settings: ShardingSettings) => new Tenancy(settings.tenancy, healthPaths),
+      useFactory: (settings: ShardingSettings) => new Tenancy(settings.tenancy, openPaths),
     },
     {
       provide: Shards,
@@ -167,25 +178,26 @@ function runtimeProviders(healthPaths: readonly string[]): Provider[] {
       useFactory: ({ topology, router }: ShardingSettings, { shards }: Fleet, keys: RoutingContext) =>
         new Shards({ topology, shards, router: router ?? new HashRouter(), keys }),
     },
-    {
-      provide: CONTROL_DATA_SOURCE,
-      scope: Scope.TRANSIENT, // asked only when somebody injects it: then it must be there
-      inject: [Fleet],
-      useFactory: ({ control }: Fleet) => {
-        if (control) return control.dataSource;
-        throw configurationError(['@InjectControl() needs a control database: set [database] primary_url']);
-      },
-    },
+    controlProvider(CONTROL_DATA_SOURCE, (control) => control.dataSource),
+    controlProvider(CONTROL_READER, (control) => control.reader()),
   ];
 }
 
-async function healthModule(options: HealthOptions | undefined): Promise<DynamicModule> {
-  try {
-    const { ShardingHealthModule } = await import('./health/index.js');
-    return ShardingHealthModule.register(options);
-  } catch (error) {
-    if ((error as { code?: string }).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    new Logger(ShardingModule.name).log('no health routes: @nestjs/terminus is not installed');
-    return { module: class NoHealthModule {} };
-  }
+async function createFleet(settings: ShardingSettings, context: RoutingContext): Promise<Fleet> {
+  const fleet = await Fleet.create(settings, context);
+  context.useSessions(Sessions.create(settings.reads, fleet.reads));
+  return fleet;
+}
+
+/** Transient: asked only when somebody injects it; then a control database must be there. */
+function controlProvider<T>(provide: symbol, pick: (control: Control) => T): FactoryProvider<T> {
+  return {
+    provide,
+    scope: Scope.TRANSIENT,
+    inject: [Fleet],
+    useFactory: ({ control }: Fleet) => {
+      if (control) return pick(control);
+      throw configurationError(['@InjectControl() needs a control database: set [database] primary_url']);
+    },
+  };
 }

@@ -1,68 +1,25 @@
 import { IsArray, IsBoolean, IsIn, IsInt, IsOptional, IsString, Matches, Min } from 'class-validator';
 import type { ShardRouter, SlotSpec } from '@app/routing';
-import type { DataSource, DataSourceOptions, MigrationInterface } from 'typeorm';
 import type { TenancyOptions } from './tenancy.options.js';
+import type {
+  CreateDataSource,
+  EntityList,
+  MigrationList,
+  SubscriberList,
+  TypeOrmOptions,
+} from './typeorm.options.js';
 
 /** What a replica's readers get while it is not ready. */
 export const REPLICA_FALLBACKS = ['fail_readiness', 'primary'] as const;
 export type ReplicaFallback = (typeof REPLICA_FALLBACKS)[number];
 
-export type PostgresOptions = Extract<DataSourceOptions, { type: 'postgres' }>;
-export type EntityList = NonNullable<PostgresOptions['entities']>;
-export type SubscriberList = NonNullable<PostgresOptions['subscribers']>;
-export type MigrationList = readonly (new () => MigrationInterface)[];
+/** Whether a replica read sees the writes that its own context made before. */
+export const READ_YOUR_WRITES = ['off', 'request', 'session'] as const;
+export type ReadYourWrites = (typeof READ_YOUR_WRITES)[number];
 
-/** TypeORM options for every `DataSource`, less those that the library decides. */
-export type TypeOrmOptions = Partial<Omit<PostgresOptions, (typeof RESERVED_TYPEORM_OPTIONS)[number]>>;
-
-/** Options of TypeORM that would bypass the pools, the routing or the migrations of the library. */
-export const RESERVED_TYPEORM_OPTIONS = [
-  'type',
-  'url',
-  'host',
-  'port',
-  'username',
-  'password',
-  'database',
-  'replication',
-  'entities',
-  'subscribers',
-  'migrations',
-  'migrationsRun',
-  'synchronize',
-  'dropSchema',
-  'parseInt8',
-  'poolSize',
-  'connectTimeoutMS',
-  'poolErrorHandler',
-  'invalidWhereValuesBehavior',
-] as const;
-
-/** Keys of `typeorm.extra`, which goes to the pool as it is, that would do the same. */
-export const RESERVED_EXTRA_OPTIONS = [
-  'connectionString',
-  'host',
-  'port',
-  'user',
-  'password',
-  'database',
-  'max',
-  'connectionTimeoutMillis',
-  'Client',
-] as const;
-
-/**
- * Builds the `DataSource` of one database itself, for rotating tokens, proxies or an own driver.
- *
- * @param target `control` or `shard:<name>`
- * @param role `primary` (replicas have their own `DataSource`)
- * @param options what the library would have used; keep `extra.Client` and `poolErrorHandler`
- */
-export type CreateDataSource = (
-  target: string,
-  role: 'primary' | 'replica',
-  options: PostgresOptions,
-) => DataSource | Promise<DataSource>;
+/** What stands between this process and a database. */
+export const POOLERS = ['none', 'transaction'] as const;
+export type Pooler = (typeof POOLERS)[number];
 
 const IsPostgresUrl = () =>
   Matches(/^postgres(?:ql)?:\/\/\S+$/i, { message: 'must be a postgres:// or postgresql:// URL' });
@@ -91,6 +48,7 @@ export class ShardOptions {
   @IsInt()
   member?: number;
 
+  /** A streaming replica of this shard's primary; readers use it while it is ready. */
   @IsOptional()
   @IsPostgresUrl()
   replicaUrl?: string;
@@ -114,6 +72,30 @@ export class ShardOptions {
   @IsOptional()
   @IsPostgresUrl()
   maintenanceUrl?: string;
+
+  @IsOptional()
+  @IsIn(POOLERS)
+  pooler?: Pooler;
+
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  connectTimeoutMs?: number;
+
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  statementTimeoutMs?: number;
+
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  idleInTransactionTimeoutMs?: number;
+
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  maxReplicaLagMs?: number;
 }
 
 /** `[database]`: the control database and what all databases share. */
@@ -126,6 +108,11 @@ export class DatabaseOptions {
   @IsOptional()
   @IsPostgresUrl()
   url?: string;
+
+  /** A streaming replica of the control database, for `@InjectControl('reader')`. */
+  @IsOptional()
+  @IsPostgresUrl()
+  replicaUrl?: string;
 
   /** Connections of each pool. Default 10. */
   @IsOptional()
@@ -155,11 +142,17 @@ export class DatabaseOptions {
   @Min(1)
   connectTimeoutMs?: number;
 
-  /** The server ends a statement after this. Default: the server's own setting. */
+  /** The server ends a statement after this, and 5 s later this side does. Default 30000; 0: no bound. */
   @IsOptional()
   @IsInt()
-  @Min(1)
+  @Min(0)
   statementTimeoutMs?: number;
+
+  /** The server ends a session whose transaction waits this long for its next statement. Default 60000; 0: no bound. */
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  idleInTransactionTimeoutMs?: number;
 
   /** Slower statements are logged with their text, without parameters. Default 500; 0 logs none. */
   @IsOptional()
@@ -187,6 +180,44 @@ export class DatabaseOptions {
   @IsOptional()
   @IsPostgresUrl()
   maintenanceUrl?: string;
+
+  /** `transaction`: a PgBouncer in transaction mode, or one like it. Default `none`. */
+  @IsOptional()
+  @IsIn(POOLERS)
+  pooler?: Pooler;
+
+  /** Default `request`: a reader sees what its own request, or `runFor`, has written. */
+  @IsOptional()
+  @IsIn(READ_YOUR_WRITES)
+  readYourWrites?: ReadYourWrites;
+
+  /** How long a read waits for the replica to reach its context's write before the primary is asked. Default 100. */
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  causalWaitMs?: number;
+
+  /** A replica that lags more is not ready. Default 0: any lag will do. */
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  maxReplicaLagMs?: number;
+
+  /** Time between two probes of a replica. Default 1000. */
+  @IsOptional()
+  @IsInt()
+  @Min(10)
+  replicaProbeIntervalMs?: number;
+
+  /** Signs the tokens of `readYourWrites = session`; at least 32 bytes, the same in every process. */
+  @IsOptional()
+  @IsString()
+  sessionSecret?: string;
+
+  /** A client that goes away cancels the statements of its request. Default false. */
+  @IsOptional()
+  @IsBoolean()
+  cancelOnDisconnect?: boolean;
 
   @IsOptional()
   @IsArray()

@@ -1,13 +1,14 @@
 import type { KeyObject } from 'node:crypto';
 import type { ShardRouter, Topology } from '@app/routing';
 import type { Secret } from './secret.js';
+import type { Pooler, ReadYourWrites, ReplicaFallback } from './sharding.options.js';
 import type {
   CreateDataSource,
   EntityList,
   MigrationList,
   SubscriberList,
   TypeOrmOptions,
-} from './sharding.options.js';
+} from './typeorm.options.js';
 
 /**
  * What the program runs on: complete, checked and frozen by `resolveOptions()`. Nobody applies a default later.
@@ -19,6 +20,7 @@ export interface ShardingSettings {
   readonly shards: readonly ShardSettings[];
   /** Absent without a control database. */
   readonly control?: DatabaseSettings;
+  readonly controlReplica?: ReplicaSettings;
   /** True when no shard is configured: the control database is then the only shard, `default` at (0,0). */
   readonly unsharded: boolean;
   readonly tenancy: TenancySettings;
@@ -26,28 +28,49 @@ export interface ShardingSettings {
   /** 0 disables the warning. */
   readonly maxConnectionsWarnThreshold: number;
   readonly drainTimeoutMs: number;
+  readonly reads: ReadSettings;
+  readonly cancelOnDisconnect: boolean;
   readonly typeorm: TypeOrmSettings;
   readonly migrations: { readonly control: MigrationList; readonly shards: MigrationList };
-  /** Notes for the log at boot: legal, but probably not meant. */
-  readonly notices: readonly string[];
 }
 
 export interface ShardSettings {
   readonly name: string;
   readonly primary: DatabaseSettings;
+  readonly replica?: ReplicaSettings;
+}
+
+export interface ReplicaSettings {
+  readonly database: DatabaseSettings;
+  /** What readers get while it is not ready. */
+  readonly fallback: ReplicaFallback;
+  /** 0: any lag will do. */
+  readonly maxLagMs: number;
+}
+
+/** How reads find out whether a replica will do. */
+export interface ReadSettings {
+  readonly readYourWrites: ReadYourWrites;
+  readonly causalWaitMs: number;
+  readonly probeIntervalMs: number;
+  /** Set with `session`. */
+  readonly sessionSecret?: Secret;
 }
 
 /** One database server role: where it is and how much of it may be used. */
 export interface DatabaseSettings {
   /** `control` or `shard:<name>`; the name in logs, errors and health. */
   readonly target: string;
+  readonly role: 'primary' | 'replica';
   readonly url: Secret;
   /** For what a transaction-mode pooler cannot do; `url` when not set. */
   readonly maintenanceUrl?: Secret;
+  readonly pooler: Pooler;
   readonly poolSize: number;
   readonly connectTimeoutMs: number;
-  /** 0: the server's own setting. */
+  /** 0: no bound, like the next one. */
   readonly statementTimeoutMs: number;
+  readonly idleInTransactionTimeoutMs: number;
   readonly slowQueryThresholdMs: number;
 }
 

@@ -61,11 +61,4 @@ describe('the topology at boot', () => {
       'warn: total_max_connections=100 reaches max_connections_warn_threshold=100: compare it with max_connections of the servers, times the number of processes',
     ]);
   });
-
-  it('ends with the notices', () => {
-    const replicaUrl = 'postgres://u:hunter2@db.internal/r';
-    expect(lines({ shards: [{ ...shard('a'), replicaUrl }] }, 1).at(-1)).toBe(
-      'warn: replicaUrl of a: this version reads from primaries only',
-    );
-  });
 });

@@ -23,5 +23,4 @@ export function logTopology(settings: ShardingSettings, totalMaxConnections: num
       `total_max_connections=${totalMaxConnections} reaches max_connections_warn_threshold=${threshold}: compare it with max_connections of the servers, times the number of processes`,
     );
   }
-  for (const notice of settings.notices) logger.warn(notice);
 }

@@ -21,7 +21,35 @@ export function databaseProblems(
   if ((primaryUrl ?? url) === undefined && shards.length === 0) {
     problems.push(`database.${as('primaryUrl')}: no database is configured; set it, or declare shards`);
   }
-  return [...problems, ...directoryProblems(database, as), ...urlProblems(database, shards, as)];
+  if (database.replicaUrl !== undefined && (primaryUrl ?? url) === undefined) {
+    problems.push(`database.${as('replicaUrl')}: needs a control database; set database.${as('primaryUrl')}`);
+  }
+  return [
+    ...problems,
+    ...shards.flatMap((shard, index) => (shard.name === 'control' ? [reservedName(index)] : [])),
+    ...sessionProblems(database, as),
+    ...directoryProblems(database, as),
+    ...urlProblems(database, shards, as),
+  ];
+}
+
+function reservedName(index: number): string {
+  return `database.shards[${index}].name: "control" is the name of the control database in logs, health and metrics`;
+}
+
+/** The shortest key of an HMAC-SHA256 that is worth the name. */
+const SESSION_SECRET_BYTES = 32;
+
+function sessionProblems(
+  { readYourWrites, sessionSecret }: DatabaseOptions,
+  as: (key: string) => string,
+): string[] {
+  const key = `database.${as('sessionSecret')}`;
+  if (typeof sessionSecret === 'string' && Buffer.byteLength(sessionSecret) < SESSION_SECRET_BYTES) {
+    return [`${key}: must have at least ${SESSION_SECRET_BYTES} bytes`];
+  }
+  if (readYourWrites !== 'session' || sessionSecret !== undefined) return [];
+  return [`${key}: is needed with ${as('readYourWrites')} = "session"; it signs the tokens`];
 }
 
 function directoryProblems(database: DatabaseOptions, as: (key: string) => string): string[] {
@@ -91,8 +119,10 @@ function placedUrls(
       })),
     ),
   ];
+  const controlReplica = { kind: 'database', owner: database, key: `database.${as('replicaUrl')}` } as const;
   return [
     ...urls('database', control, 'primaryUrl', 'replicaUrl'),
+    { ...controlReplica, url: database.replicaUrl },
     ...urls('maintenance', 'maintenanceUrl', 'maintenanceUrl'),
   ];
 }

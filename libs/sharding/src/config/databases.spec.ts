@@ -42,6 +42,14 @@ describe('two shards on one database', () => {
   });
 });
 
+it('no shard has the name of the control database', () => {
+  expect(() => resolve({ shards: [{ name: 'control', primaryUrl: 'postgres://db/a' }] })).toThrow(
+    configurationError([
+      'database.shards[0].name: "control" is the name of the control database in logs, health and metrics',
+    ]),
+  );
+});
+
 describe('other databases that must differ', () => {
   it('are a shard and control', () => {
     expect(() =>

@@ -22,17 +22,26 @@ const load = (environment: Environment) => loadShardingOptions({ file, environme
 const DATABASE: Record<string, [string, unknown]> = {
   primaryUrl: ['postgres://c/c', 'postgres://c/c'],
   url: ['postgres://c/c', 'postgres://c/c'],
+  replicaUrl: ['postgres://cr/c', 'postgres://cr/c'],
   poolSize: ['4', 4],
   primaryPoolSize: ['5', 5],
   replicaPoolSize: ['6', 6],
   replicaFallback: ['primary', 'primary'],
   connectTimeoutMs: ['7', 7],
   statementTimeoutMs: ['8', 8],
+  idleInTransactionTimeoutMs: ['0', 0],
   slowQueryThresholdMs: ['0', 0],
   maxConnectionsWarnThreshold: ['0', 0],
   drainTimeoutMs: ['9', 9],
   directoryShardRouter: ['False', false],
   maintenanceUrl: ['postgres://d/c', 'postgres://d/c'],
+  pooler: ['none', 'none'],
+  readYourWrites: ['session', 'session'],
+  causalWaitMs: ['0', 0],
+  maxReplicaLagMs: ['11', 11],
+  replicaProbeIntervalMs: ['12', 12],
+  sessionSecret: ['k'.repeat(32), 'k'.repeat(32)],
+  cancelOnDisconnect: ['TRUE', true],
 };
 const SHARD: Record<string, [string, unknown]> = {
   name: ['s0', 's0'],
@@ -45,6 +54,11 @@ const SHARD: Record<string, [string, unknown]> = {
   replicaPoolSize: ['1', 1],
   replicaFallback: ['fail_readiness', 'fail_readiness'],
   maintenanceUrl: ['postgres://d0/a', 'postgres://d0/a'],
+  pooler: ['transaction', 'transaction'],
+  connectTimeoutMs: ['21', 21],
+  statementTimeoutMs: ['22', 22],
+  idleInTransactionTimeoutMs: ['23', 23],
+  maxReplicaLagMs: ['24', 24],
 };
 const TENANCY: Record<string, [string, unknown]> = {
   enabled: ['true', true],

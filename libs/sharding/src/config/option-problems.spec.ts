@@ -18,7 +18,7 @@ describe('an option of the wrong shape', () => {
     [{ replicaPoolSize: -1 }, ['replica_pool_size: must not be less than 1']],
     [{ replicaFallback: 'off' }, [`replica_fallback: ${FALLBACK_RULE}`]],
     [{ connectTimeoutMs: 0 }, ['connect_timeout_ms: must not be less than 1']],
-    [{ statementTimeoutMs: 0 }, ['statement_timeout_ms: must not be less than 1']],
+    [{ statementTimeoutMs: -1 }, ['statement_timeout_ms: must not be less than 0']],
     [{ slowQueryThresholdMs: -1 }, ['slow_query_threshold_ms: must not be less than 0']],
     [{ maxConnectionsWarnThreshold: -1 }, ['max_connections_warn_threshold: must not be less than 0']],
     [

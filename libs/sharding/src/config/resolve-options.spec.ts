@@ -20,6 +20,15 @@ const shown = ({ url, maintenanceUrl, ...rest }: DatabaseSettings) => ({
   ...(maintenanceUrl && { maintenanceUrl: maintenanceUrl.reveal() }),
 });
 
+const LIMITS = {
+  pooler: 'none',
+  poolSize: 10,
+  connectTimeoutMs: 5000,
+  statementTimeoutMs: 30_000,
+  idleInTransactionTimeoutMs: 60_000,
+  slowQueryThresholdMs: 500,
+};
+
 describe('settings', () => {
   it('have every default', () => {
     const { topology, ...settings } = resolve({ shards });
@@ -27,12 +36,7 @@ describe('settings', () => {
       ['a', '0-8191'],
       ['b', '8192-16383'],
     ]);
-    const defaults = {
-      poolSize: 10,
-      connectTimeoutMs: 5000,
-      statementTimeoutMs: 0,
-      slowQueryThresholdMs: 500,
-    };
+    const defaults = { role: 'primary', ...LIMITS };
     expect(settings.shards.map(({ name, primary }) => [name, shown(primary)])).toEqual([
       ['a', { target: 'shard:a', url: 'postgres://a/a', ...defaults }],
       ['b', { target: 'shard:b', url: 'postgres://b/b', ...defaults }],
@@ -44,8 +48,9 @@ describe('settings', () => {
       maxConnectionsWarnThreshold: 100,
       drainTimeoutMs: 10_000,
       typeorm: { shardEntities: [], controlEntities: [], subscribers: [] },
+      reads: { readYourWrites: 'request', causalWaitMs: 100, probeIntervalMs: 1000 },
+      cancelOnDisconnect: false,
       migrations: { control: [], shards: [] },
-      notices: [],
     });
     expect(settings.typeorm.options).toEqual({});
   });
@@ -64,7 +69,13 @@ describe('settings', () => {
         { ...shards[1]!, slots: [] },
       ],
     });
-    const limits = { poolSize: 10, connectTimeoutMs: 1, statementTimeoutMs: 2, slowQueryThresholdMs: 0 };
+    const limits = {
+      role: 'primary',
+      ...LIMITS,
+      connectTimeoutMs: 1,
+      statementTimeoutMs: 2,
+      slowQueryThresholdMs: 0,
+    };
     expect([settings.control!, ...settings.shards.map((shard) => shard.primary)].map(shown)).toEqual([
       { target: 'control', url: 'postgresql://c/c', maintenanceUrl: 'postgres://direct/c', ...limits },
       { target: 'shard:a', url: 'postgres://a/a', maintenanceUrl: 'postgres://direct/a', ...limits },
@@ -105,10 +116,70 @@ describe('settings', () => {
     expect(databases.map(({ poolSize }) => poolSize)).toEqual([control, plain, own]);
   });
 
-  it('note that replicas are not read yet', () => {
+  it('has a replica where one is configured, with the limits of its place', () => {
     const [a, b] = shards;
-    const settings = resolve({ shards: [{ ...a!, replicaUrl: 'postgres://r/a' }, b!] });
-    expect(settings.notices).toEqual(['replicaUrl of a: this version reads from primaries only']);
+    const settings = resolve({
+      primaryUrl: 'postgres://c/c',
+      replicaUrl: 'postgres://cr/c',
+      poolSize: 3,
+      replicaPoolSize: 5,
+      replicaFallback: 'primary',
+      maxReplicaLagMs: 9,
+      shards: [
+        { ...a!, replicaUrl: 'postgres://r/a', replicaPoolSize: 2, replicaFallback: 'fail_readiness' },
+        {
+          ...b!,
+          replicaUrl: 'postgres://r/b',
+          maxReplicaLagMs: 0,
+          statementTimeoutMs: 7,
+          pooler: 'transaction',
+        },
+      ],
+    });
+    const found = [settings.controlReplica, ...settings.shards.map(({ replica }) => replica)];
+    const of = { role: 'replica', ...LIMITS };
+    expect(found.map((replica) => ({ ...replica, database: shown(replica!.database) }))).toEqual([
+      {
+        database: { ...of, target: 'control', url: 'postgres://cr/c', poolSize: 5 },
+        fallback: 'primary',
+        maxLagMs: 9,
+      },
+      {
+        database: { ...of, target: 'shard:a', url: 'postgres://r/a', poolSize: 2 },
+        fallback: 'fail_readiness',
+        maxLagMs: 9,
+      },
+      {
+        database: {
+          ...of,
+          target: 'shard:b',
+          url: 'postgres://r/b',
+          poolSize: 5,
+          statementTimeoutMs: 7,
+          pooler: 'transaction',
+        },
+        fallback: 'primary',
+        maxLagMs: 0,
+      },
+    ]);
+  });
+
+  it('refuse sessions without a key, a short key, and a replica of no control database', () => {
+    const short = 'database.sessionSecret: must have at least 32 bytes';
+    expect(() => resolve({ shards, readYourWrites: 'session' })).toThrow(
+      configurationError([
+        'database.sessionSecret: is needed with readYourWrites = "session"; it signs the tokens',
+      ]),
+    );
+    expect(() => resolve({ shards, readYourWrites: 'session', sessionSecret: 'x'.repeat(31) })).toThrow(
+      configurationError([short]),
+    );
+    expect(() => resolve({ shards, replicaUrl: 'postgres://r/c' })).toThrow(
+      configurationError(['database.replicaUrl: needs a control database; set database.primaryUrl']),
+    );
+    const sessionSecret = 'x'.repeat(32);
+    const { reads } = resolve({ shards, readYourWrites: 'session', sessionSecret });
+    expect(reads.sessionSecret?.reveal()).toBe(sessionSecret);
   });
 });
 

@@ -1,15 +1,16 @@
 import { createTopology, topologyProblems } from '@app/routing';
 import { Secret } from '../secret.js';
-import { DatabaseOptions, RESERVED_EXTRA_OPTIONS, RESERVED_TYPEORM_OPTIONS } from '../sharding.options.js';
+import { DatabaseOptions } from '../sharding.options.js';
+import { RESERVED_EXTRA_OPTIONS, RESERVED_TYPEORM_OPTIONS } from '../typeorm.options.js';
 import { configurationError } from './configuration-error.js';
 import { databaseProblems } from './database-problems.js';
-import { keyAs } from './key-style.js';
 import { isRecord, shapeProblems } from './option-problems.js';
 import { tenancySettings } from './tenancy-settings.js';
 import type { ShardInput, ShardRouter } from '@app/routing';
 import type { ShardingOptions, ShardOptions } from '../sharding.options.js';
 import type {
   DatabaseSettings,
+  ReadSettings,
   ShardingSettings,
   ShardSettings,
   TenancySettings,
@@ -19,7 +20,15 @@ import type { KeyStyle } from './key-style.js';
 
 const DEFAULTS = {
   poolSize: 10,
+  replicaFallback: 'fail_readiness',
+  pooler: 'none',
   connectTimeoutMs: 5000,
+  statementTimeoutMs: 30_000,
+  idleInTransactionTimeoutMs: 60_000,
+  readYourWrites: 'request',
+  causalWaitMs: 100,
+  maxReplicaLagMs: 0,
+  replicaProbeIntervalMs: 1000,
   slowQueryThresholdMs: 500,
   maxConnectionsWarnThreshold: 100,
   drainTimeoutMs: 10_000,
@@ -38,26 +47,24 @@ export function resolveOptions(options: ShardingOptions, style: KeyStyle = 'code
   const { problems, tenancy, database, inputs } = examine(options, style);
   if (problems.length > 0) throw configurationError(problems);
   const declared = database.shards ?? [];
-  const controlUrl = database.primaryUrl ?? database.url;
-  const control =
-    controlUrl === undefined
-      ? undefined
-      : databaseSettings('control', { ...controlKeys(database), primaryUrl: controlUrl }, database);
+  const control = controlSettings(database);
   return Object.freeze({
     topology: createTopology(inputs),
     shards: Object.freeze(shardSettings(declared, database, control)),
-    ...(control && { control }),
+    ...(control && { control: control.primary }),
+    ...(control?.replica && { controlReplica: control.replica }),
     unsharded: declared.length === 0,
     tenancy: Object.freeze(tenancy),
     ...(options.router && { router: options.router }),
     maxConnectionsWarnThreshold: database.maxConnectionsWarnThreshold ?? DEFAULTS.maxConnectionsWarnThreshold,
     drainTimeoutMs: database.drainTimeoutMs ?? DEFAULTS.drainTimeoutMs,
+    reads: readSettings(database),
+    cancelOnDisconnect: database.cancelOnDisconnect ?? false,
     typeorm: typeOrmSettings(options),
     migrations: Object.freeze({
       control: options.migrations?.control ?? [],
       shards: options.migrations?.shards ?? [],
     }),
-    notices: Object.freeze(notices(declared, style)),
   });
 }
 
@@ -111,10 +118,6 @@ function typeOrmSettings({
   return Object.freeze(Object.defineProperty(settings, 'options', { enumerable: false }));
 }
 
-function controlKeys({ maintenanceUrl }: DatabaseOptions): Pick<ShardOptions, 'maintenanceUrl'> {
-  return maintenanceUrl === undefined ? {} : { maintenanceUrl };
-}
-
 function shardInput(shard: Partial<ShardOptions>): ShardInput {
   const { name, slots, group, member } = shard;
   return {
@@ -125,38 +128,86 @@ function shardInput(shard: Partial<ShardOptions>): ShardInput {
   };
 }
 
+function readSettings(database: DatabaseOptions): ReadSettings {
+  const { sessionSecret } = database;
+  return Object.freeze({
+    readYourWrites: database.readYourWrites ?? DEFAULTS.readYourWrites,
+    causalWaitMs: database.causalWaitMs ?? DEFAULTS.causalWaitMs,
+    probeIntervalMs: database.replicaProbeIntervalMs ?? DEFAULTS.replicaProbeIntervalMs,
+    ...(sessionSecret !== undefined && { sessionSecret: new Secret(sessionSecret) }),
+  });
+}
+
+/** The keys of `[database]` that describe the control database itself, as if it were a shard. */
+function controlSettings(database: DatabaseOptions): PlaceSettings | undefined {
+  const { url, primaryUrl = url, replicaUrl, maintenanceUrl } = database;
+  if (primaryUrl === undefined) return undefined;
+  const own = {
+    primaryUrl,
+    ...(replicaUrl !== undefined && { replicaUrl }),
+    ...(maintenanceUrl !== undefined && { maintenanceUrl }),
+  };
+  return placeSettings('control', own, database);
+}
+
 function shardSettings(
   declared: readonly ShardOptions[],
   database: DatabaseOptions,
-  control: DatabaseSettings | undefined,
+  control: PlaceSettings | undefined,
 ): ShardSettings[] {
   if (declared.length === 0 && control) {
-    const primary = Object.freeze({ ...control, target: `shard:${DEFAULT_SHARD}` });
-    return [Object.freeze({ name: DEFAULT_SHARD, primary })];
+    const target = `shard:${DEFAULT_SHARD}`;
+    const { primary, replica } = control;
+    return [
+      Object.freeze({
+        name: DEFAULT_SHARD,
+        primary: Object.freeze({ ...primary, target }),
+        ...(replica && {
+          replica: Object.freeze({ ...replica, database: Object.freeze({ ...replica.database, target }) }),
+        }),
+      }),
+    ];
   }
   return declared.map((shard) =>
-    Object.freeze({
-      name: shard.name,
-      primary: databaseSettings(`shard:${shard.name}`, shard, database),
-    }),
+    Object.freeze({ name: shard.name, ...placeSettings(`shard:${shard.name}`, shard, database) }),
   );
 }
 
-/** What is set for one database, else what is set for all, else the default. */
-function databaseSettings(
-  target: string,
-  own: Pick<ShardOptions, 'primaryUrl' | 'maintenanceUrl' | 'primaryPoolSize'>,
-  shared: DatabaseOptions,
-): DatabaseSettings {
-  return Object.freeze({
+/** A primary and perhaps its replica. */
+type PlaceSettings = Pick<ShardSettings, 'primary' | 'replica'>;
+type PlaceOptions = Omit<ShardOptions, 'name' | 'slots' | 'group' | 'member'>;
+
+/** What is set for one place, else what is set for all, else the default. */
+function placeSettings(target: string, own: PlaceOptions, shared: DatabaseOptions): PlaceSettings {
+  const of = <K extends keyof PlaceOptions & keyof DatabaseOptions & keyof typeof DEFAULTS>(key: K) =>
+    (own[key] ?? shared[key] ?? DEFAULTS[key]) as NonNullable<PlaceOptions[K]>;
+  const limits = {
     target,
+    pooler: of('pooler'),
+    connectTimeoutMs: of('connectTimeoutMs'),
+    statementTimeoutMs: of('statementTimeoutMs'),
+    idleInTransactionTimeoutMs: of('idleInTransactionTimeoutMs'),
+    slowQueryThresholdMs: shared.slowQueryThresholdMs ?? DEFAULTS.slowQueryThresholdMs,
+  };
+  const poolSize = (key: 'primaryPoolSize' | 'replicaPoolSize') =>
+    own[key] ?? shared[key] ?? shared.poolSize ?? DEFAULTS.poolSize;
+  const primary: DatabaseSettings = Object.freeze({
+    ...limits,
+    role: 'primary',
     url: new Secret(own.primaryUrl),
     ...(own.maintenanceUrl !== undefined && { maintenanceUrl: new Secret(own.maintenanceUrl) }),
-    poolSize: own.primaryPoolSize ?? shared.primaryPoolSize ?? shared.poolSize ?? DEFAULTS.poolSize,
-    connectTimeoutMs: shared.connectTimeoutMs ?? DEFAULTS.connectTimeoutMs,
-    statementTimeoutMs: shared.statementTimeoutMs ?? 0,
-    slowQueryThresholdMs: shared.slowQueryThresholdMs ?? DEFAULTS.slowQueryThresholdMs,
+    poolSize: poolSize('primaryPoolSize'),
   });
+  if (own.replicaUrl === undefined) return { primary };
+  const url = new Secret(own.replicaUrl);
+  const database: DatabaseSettings = Object.freeze({
+    ...limits,
+    role: 'replica',
+    url,
+    poolSize: poolSize('replicaPoolSize'),
+  });
+  const replica = { database, fallback: of('replicaFallback'), maxLagMs: of('maxReplicaLagMs') };
+  return { primary, replica: Object.freeze(replica) };
 }
 
 /** Checks what only code gives, as far as a wrong value would show only later. */
@@ -177,10 +228,4 @@ function codeProblems({ typeorm, router, createDataSource }: ShardingOptions): s
     problems.push('createDataSource: must be a function');
   }
   return problems;
-}
-
-function notices(shards: readonly ShardOptions[], style: KeyStyle): string[] {
-  const replicas = shards.filter((shard) => shard.replicaUrl !== undefined).map((shard) => shard.name);
-  if (replicas.length === 0) return [];
-  return [`${keyAs(style, 'replicaUrl')} of ${replicas.join(', ')}: this version reads from primaries only`];
 }

@@ -48,8 +48,8 @@ describe('settings', () => {
 
   it('show a database by its target', () => {
     const [shard] = settings({}).shards;
-    expect(inspect(shard!.primary)).toMatch(/target: 'shard:a',\s+url: \[secret\]/);
-    expect(JSON.stringify(shard)).toContain('"target":"shard:a","url":"[secret]"');
+    expect(inspect(shard!.primary)).toMatch(/target: 'shard:a',[^]*\burl: \[secret\]/);
+    expect(JSON.stringify(shard)).toMatch(/"target":"shard:a",.*"url":"\[secret\]"/);
   });
 
   it('still have what they hide', () => {

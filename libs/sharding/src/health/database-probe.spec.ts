@@ -5,15 +5,15 @@ import type { Database } from '../shards/database.js';
 /** Counts the connections that a probe asks for; what a server answers is tested in `test/faults/health.spec.ts`. */
 function counted(outcome: () => Promise<unknown>) {
   const asked: string[] = [];
-  const dedicated = async (purpose: string) => {
+  const probe = async (purpose: string) => {
     asked.push(purpose);
     return outcome();
   };
-  return { asked, database: { dedicated } as unknown as Database };
+  return { asked, database: { probe } as unknown as Database };
 }
 
 it('concurrent questions share one connection, later ones ask again', async () => {
-  const { asked, database } = counted(async () => 1);
+  const { asked, database } = counted(async () => ({ rows: [{ mode: 'off' }] }));
   const probe = new DatabaseProbe(700);
   const answers = await Promise.all(Array.from({ length: 20 }, () => probe.probe(database)));
   expect(answers).toEqual(Array.from({ length: 20 }, () => ({ ready: true, detail: 'answers' })));
@@ -23,7 +23,7 @@ it('concurrent questions share one connection, later ones ask again', async () =
 });
 
 it('two databases are asked apart', async () => {
-  const one = counted(async () => 1);
+  const one = counted(async () => ({ rows: [{ mode: 'off' }] }));
   const other = counted(() =>
     Promise.reject(Object.assign(new Error('secret host'), { code: 'ECONNREFUSED' })),
   );

@@ -8,7 +8,7 @@ export interface ProbeResult {
 }
 
 /**
- * Asks databases whether they answer, each on a connection of its own outside the pools: a busy pool is not a failure.
+ * Asks primaries whether they answer and take writes, each on a connection of its own outside the pools: a busy pool is not a failure.
  * Concurrent questions about one database share one probe, so that many pollers cost one connection.
  */
 export class DatabaseProbe {
@@ -28,7 +28,10 @@ export class DatabaseProbe {
 
   private async ping(database: Database): Promise<ProbeResult> {
     try {
-      await database.dedicated('health', this.timeoutMs, (client) => client.query('select 1'));
+      const { rows } = await database.probe('health', this.timeoutMs, (client) =>
+        client.query<{ mode: string }>("select current_setting('transaction_read_only') as mode"),
+      );
+      if (rows[0]?.mode === 'on') return { ready: false, detail: 'is read-only: it is no primary any more' };
       return { ready: true, detail: 'answers' };
     } catch (error) {
       const timedOut = error instanceof Error && error.message === 'timeout expired';

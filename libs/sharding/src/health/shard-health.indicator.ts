@@ -3,7 +3,8 @@ import { HealthIndicatorService } from '@nestjs/terminus';
 import { Fleet } from '../shards/fleet.js';
 import { DatabaseProbe } from './database-probe.js';
 import type { HealthIndicatorFunction, HealthIndicatorResult } from '@nestjs/terminus';
-import type { Database } from '../shards/database.js';
+import type { Reads } from '../shards/reads/reads.js';
+import type { ReplicaStatus } from '../shards/reads/replica.js';
 import type { Shard } from '../shards/shard.js';
 
 /**
@@ -20,21 +21,22 @@ export class ShardHealthIndicator {
 
   /** One component a database, control first, then the shards in declaration order. */
   all(): HealthIndicatorFunction[] {
-    const control = this.fleet.control?.database;
+    const { control } = this.fleet;
     return [
-      ...(control ? [() => this.component('db:control', control, {})] : []),
+      ...(control ? [() => this.component('db:control', control.reads, {})] : []),
       ...this.fleet.shards.map((shard) => () => this.shard(shard)),
     ];
   }
 
   /** The component `db:shard:<name>`; take the shard from `Shards`. */
-  shard({ name, database, slots }: Shard): Promise<HealthIndicatorResult> {
-    return this.component(`db:shard:${name}`, database, { slots });
+  shard({ name, reads, slots }: Shard): Promise<HealthIndicatorResult> {
+    return this.component(`db:shard:${name}`, reads, { slots });
   }
 
-  private async component(key: string, database: Database, facts: object): Promise<HealthIndicatorResult> {
-    const { ready, detail } = await this.probe.probe(database);
-    const { max, active, idle } = database.stats();
+  /** Up when the primary answers and reads have somewhere to go. */
+  private async component(key: string, reads: Reads, facts: object): Promise<HealthIndicatorResult> {
+    const { ready, detail } = await this.probe.probe(reads.primary);
+    const { max, active, idle } = reads.primary.stats();
     const details = {
       ...facts,
       pool_size: max,
@@ -42,8 +44,20 @@ export class ShardHealthIndicator {
       idle_connections: idle,
       primary_ready: ready,
       primary_detail: detail,
+      ...replicaDetails(reads.replicaStatus()),
+      ...(this.fleet.draining && { shutting_down: true }),
     };
     const check = this.health.check(key);
-    return ready ? check.up(details) : check.down(details);
+    const up = ready && reads.available && !this.fleet.draining;
+    return up ? check.up(details) : check.down(details);
   }
+}
+
+function replicaDetails(status: ReplicaStatus | undefined): object {
+  if (!status) return {};
+  return {
+    replica_ready: status.ready,
+    replica_detail: status.detail,
+    replica_lag_ms: status.lagMs ?? null,
+  };
 }

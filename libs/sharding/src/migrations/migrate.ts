@@ -2,7 +2,7 @@ import { DataSource } from 'typeorm';
 import { ShardingError } from '@app/routing';
 import { Database } from '../shards/database.js';
 import { failureCode } from '../shards/database-failure.js';
-import type { MigrationList } from '../sharding.options.js';
+import type { MigrationList } from '../typeorm.options.js';
 import type { DatabaseSettings, ShardingSettings } from '../sharding.settings.js';
 
 /** One line for the operator, always with `target=`. */
@@ -53,14 +53,15 @@ async function migrateTarget({ typeorm }: ShardingSettings, target: Target): Pro
   const { maintenanceUrl, ...settings } = target.database;
   const { options, subscribers } = typeorm;
   const url = maintenanceUrl ?? settings.url;
+  const pooler = maintenanceUrl ? 'none' : settings.pooler;
   const create = typeorm.createDataSource ?? ((_target, _role, given) => new DataSource(given));
   const createDataSource: typeof create = (name, role, given) =>
     create(name, role, { ...given, migrations: [...target.migrations] });
-  const database = new Database(
-    { ...settings, url, poolSize: 1, statementTimeoutMs: 0 },
-    { options, subscribers, shardEntities: [], controlEntities: [], createDataSource },
-    [],
-  );
+  const database = new Database({
+    settings: { ...settings, url, pooler, poolSize: 1, statementTimeoutMs: 0, idleInTransactionTimeoutMs: 0 },
+    typeorm: { options, subscribers, shardEntities: [], controlEntities: [], createDataSource },
+    entities: [],
+  });
   try {
     const source = await database.open();
     return (await source.runMigrations({ transaction: 'each' })).map(({ name }) => name);

@@ -205,3 +205,62 @@ describe('runFor', () => {
     );
   });
 });
+
+describe('what a context has written', () => {
+  const primary = {};
+  const dirty = (routing: RoutingContext) => routing.causalMarks().get(primary)?.dirty ?? false;
+  const write = (routing: RoutingContext) => routing.causalMarks().of(primary).wrote();
+
+  it('is known to the whole request, wherever it was written', async () => {
+    const routing = context();
+    const acme = request();
+    await routing.runRequest(acme, async () => {
+      await routing.runFor('globex', () => routing.runFor(7, async () => write(routing)));
+      expect(dirty(routing)).toBe(true);
+      await routing.runFor('globex', async () => expect(dirty(routing)).toBe(true));
+    });
+    expect(routing.marksOf(acme).get(primary)?.dirty).toBe(true);
+    await routing.runRequest(request(), async () => expect(dirty(routing)).toBe(false));
+    await routing.runFor('globex', async () => expect(dirty(routing)).toBe(false));
+  });
+
+  it('is known to all of an outermost runFor, and to the work outside that goes on behind it', async () => {
+    const routing = context();
+    await routing.runFor('acme', async () => {
+      await routing.runFor('globex', async () => write(routing));
+      expect(dirty(routing)).toBe(true);
+    });
+    await routing.runFor('acme', async () => expect(routing.causalMarks().covering(primary)).toEqual([]));
+    expect(routing.causalMarks().covering(primary)).toMatchObject([{ dirty: true }]);
+    write(routing);
+    await routing.runFor('acme', async () => {
+      expect(routing.causalMarks().covering(primary)).toMatchObject([{ dirty: true }]);
+    });
+  });
+
+  it('is known to a request whose context was lost and is given by its object', async () => {
+    const routing = context();
+    const acme = request();
+    await keyOf(routing, acme);
+    write(routing);
+    await routing.runRequest(acme, async () => {
+      expect(routing.causalMarks().covering(primary)).toMatchObject([{ dirty: true }]);
+    });
+    await routing.runRequest(request(), async () => {
+      expect(routing.causalMarks().covering(primary)).toEqual([]);
+    });
+  });
+
+  it('is carried by no token without sessions', async () => {
+    const routing = context();
+    expect(routing.sessions).toBeUndefined();
+    await routing.runFor(
+      'acme',
+      async () => {
+        write(routing);
+        expect(await routing.sessionToken()).toBeUndefined();
+      },
+      { session: 'v1.x' },
+    );
+  });
+});

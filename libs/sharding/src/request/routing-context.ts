@@ -2,11 +2,16 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { Inject, Injectable } from '@nestjs/common';
 import { assertRoutingKey, ShardingError } from '@app/routing';
 import { chain } from '../shards/maybe-promise.js';
+import { CausalContexts } from '../shards/reads/causal-marks.js';
 import { rawRequest } from './http-request.js';
+import { ShardTrail } from './shard-trail.js';
 import { Tenancy } from './tenancy.js';
 import type { RoutingKey } from '@app/routing';
 import type { MaybePromise } from '../shards/maybe-promise.js';
-import type { RoutingKeySource } from '../shards/shards.js';
+import type { CausalMarks } from '../shards/reads/causal-marks.js';
+import type { CausalContext } from '../shards/reads/causality.js';
+import type { RoutingKeySource, RunForOptions } from '../shards/shards.js';
+import type { Sessions } from './session/sessions.js';
 
 /** What the running work is routed by: one request, or one `runFor`. */
 interface RoutingStore {
@@ -17,6 +22,12 @@ interface RoutingStore {
   /** The tenant, asked for once; asked again only after a refusal. */
   tenant?: MaybePromise<string> | undefined;
   tenancy?: Tenancy;
+  /** What the work has written where; made at the first use. */
+  causal?: CausalMarks;
+  /** What a `runFor` was called in: they are one context of reads and writes. */
+  readonly around?: RoutingStore | undefined;
+  /** Where it was routed to, each `runFor` inside of it included. */
+  trail?: ShardTrail;
   /** True from the first use on: the route of a request does not change under way. */
   fixed: boolean;
 }
@@ -76,9 +87,17 @@ function refused(store: RoutingStore, error: unknown): never {
   throw error;
 }
 
+/** The shard that a request was routed to so far; `none`, or `several`. */
+export function routedTo(request: object): string {
+  return (rawRequest(request) as { [STORE]?: RoutingStore })[STORE]?.trail?.label ?? 'none';
+}
+
 /** Holds the routing key of the running work. A singleton; the work is told apart by AsyncLocalStorage. */
 @Injectable()
-export class RoutingContext implements RoutingKeySource {
+export class RoutingContext implements RoutingKeySource, CausalContext {
+  readonly #contexts = new CausalContexts();
+  #sessions: Sessions | undefined;
+
   constructor(@Inject(Tenancy) private readonly tenancy: Tenancy) {}
 
   /** Runs the rest of a request inside its routing context. */
@@ -88,18 +107,74 @@ export class RoutingContext implements RoutingKeySource {
     return storage.run(store, work);
   }
 
-  async runFor<T>(key: RoutingKey, work: () => Promise<T>): Promise<T> {
+  /** @param options `session`: a token of {@link sessionToken}, whose writes the work sees then */
+  async runFor<T>(key: RoutingKey, work: () => Promise<T>, { session }: RunForOptions = {}): Promise<T> {
     assertRoutingKey(key);
-    return storage.run({ override: key, fixed: true }, work);
+    const store: RoutingStore = { override: key, fixed: true, around: storage.getStore() };
+    if (session !== undefined) this.#sessions?.admit(this.#marksIn(store), [session]);
+    return storage.run(store, work);
+  }
+
+  /**
+   * What the running work has written so far, and what its own session has brought, as a token for work elsewhere: a
+   * later request (header `x-sharding-session`), `shards.runFor(key, work, { session })` in a job. Also for handlers that
+   * write their response themselves: called before it, the response carries positions instead of a marker that sends
+   * the next read to ask the primary.
+   *
+   * Undefined where nothing has to be carried, and without `read_your_writes = "session"`. Never rejects: where a primary
+   * does not answer, the token says that its position is not known.
+   */
+  async sessionToken(): Promise<string | undefined> {
+    const marks = this.causalMarks();
+    await this.#sessions?.settle(marks);
+    return this.#sessions?.token(marks);
+  }
+
+  causalMarks(): CausalMarks {
+    const store = storage.getStore();
+    return store ? this.#marksIn(store) : this.#contexts.outside;
+  }
+
+  /** The marks of a request, wherever it is asked for. */
+  marksOf(request: object): CausalMarks {
+    return this.#marksIn(storeOf(request));
+  }
+
+  routed(shard: string, request?: object): void {
+    let store = request ? storeFor(request) : storage.getStore();
+    while (store?.around) store = store.around;
+    if (store) (store.trail ??= new ShardTrail()).add(shard);
+  }
+
+  /** Set once at boot: what carries marks from one request to the next. */
+  useSessions(sessions: Sessions): void {
+    this.#sessions = sessions;
+  }
+
+  /** Present where something can be carried. */
+  get sessions(): Sessions | undefined {
+    return this.#sessions?.active === true ? this.#sessions : undefined;
   }
 
   routingKey(request?: object): MaybePromise<RoutingKey> {
     const store = storeFor(request);
     store.tenancy ??= this.tenancy;
+    if (request) this.#rejoin(store);
     return chain(store.override ?? tenantIn(store, request), (key) => {
       store.fixed = true;
       return store.override ?? key; // it may have been set in the meantime
     });
+  }
+
+  #marksIn(store: RoutingStore): CausalMarks {
+    if (store.causal) return store.causal;
+    if (store.around) return (store.causal = this.#marksIn(store.around));
+    return (store.causal = store.request ? this.#contexts.request() : this.#contexts.work());
+  }
+
+  /** Where a library has lost the context, the marks of the request's work are among those of the work outside. */
+  #rejoin(store: RoutingStore): void {
+    if (!storage.getStore()) this.#marksIn(store).join(this.#contexts.outside);
   }
 }
 

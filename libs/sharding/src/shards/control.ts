@@ -1,6 +1,8 @@
 import { ShardingError } from '@app/routing';
+import { Reader } from './reads/reader.js';
 import type { DataSource, EntityTarget, ObjectLiteral } from 'typeorm';
 import type { Database } from './database.js';
+import type { Reads } from './reads/reads.js';
 
 /**
  * The control database: framework state and unsharded tables, never sharded rows. Its `DataSource` exists from boot and
@@ -8,18 +10,27 @@ import type { Database } from './database.js';
  */
 export class Control {
   constructor(
-    readonly database: Database,
+    readonly reads: Reads,
     private readonly source: DataSource,
   ) {}
+
+  get database(): Database {
+    return this.reads.primary;
+  }
+
+  /** Reads by the same policy as those of a shard. */
+  reader(): Reader {
+    return new Reader({ reads: this.reads, mode: 'policy' });
+  }
 
   /**
    * @param sharded the entities that live on shards; empty when the control database is the only shard
    */
-  static async create(database: Database, sharded: readonly unknown[]): Promise<Control> {
-    const source = await database.build();
+  static async create(reads: Reads, sharded: readonly unknown[]): Promise<Control> {
+    const source = await reads.primary.build();
     await source['buildMetadatas'](); // repositories are usable before the first connection
     refuseShardedEntities(source, new Set(sharded));
-    return new Control(database, source);
+    return new Control(reads, source);
   }
 
   get dataSource(): DataSource {

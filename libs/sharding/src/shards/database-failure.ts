@@ -7,6 +7,8 @@ const GONE = new Set([
   '57P02', // crash_shutdown
   '57P03', // cannot_connect_now
   '57P05', // idle_session_timeout
+  '25P03', // idle_in_transaction_session_timeout
+  '25P04', // transaction_timeout
   '53300', // too_many_connections
 ]);
 
@@ -45,10 +47,30 @@ export function isConnectionFailure(error: unknown): boolean {
   return cause instanceof Error && GONE_MESSAGES.test(cause.message);
 }
 
+/** The connection is lost without a word of the server: whether it did what it was sent is not known. */
+export function isSilence(error: unknown): boolean {
+  return isConnectionFailure(error) && !isServerError(error);
+}
+
 /** `pg` gave up a statement (`query_timeout`) and left it running: its connection must not be used again. */
 export function isReadTimeout(error: unknown): boolean {
   const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
   return cause instanceof Error && cause.message === 'Query read timeout';
+}
+
+const READ_ONLY = '25006';
+
+/** A write met a server, or a transaction, that takes none. */
+export function isReadOnly(error: unknown): boolean {
+  return failureCode(error) === READ_ONLY;
+}
+
+/** 53100; a file that cannot grow for another reason has no code of its own. */
+function isDiskFull(error: unknown): boolean {
+  const code = failureCode(error);
+  if (code === '53100') return true;
+  const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
+  return code === 'XX000' && cause instanceof Error && /^could not (extend|write)/.test(cause.message);
 }
 
 /** Whether the server itself refused a statement, which aborts the transaction around it. */
@@ -65,26 +87,21 @@ const ROW_CONTENT = ['parameters', 'driverError', 'detail', 'where', 'internalQu
  * statement `deadline_exceeded`. Everything else is the caller's own and passes through; what it knows of rows can be
  * read but is not enumerable, so that a logger does not print it.
  */
-export function statementError(target: string, error: unknown): unknown {
+export function statementError(label: string, error: unknown): unknown {
   if (error instanceof ShardingError) return error;
   if (isConnectionFailure(error)) {
-    return new ShardingError('shard_unavailable', `${described(target)} lost the connection${hint(error)}`, {
+    return unavailable(label, `lost the connection${hint(error)}`, error);
+  }
+  if (isDiskFull(error)) return unavailable(label, `has no space left${hint(error)}`, error);
+  if (isReadTimeout(error)) {
+    return new ShardingError('deadline_exceeded', `${described(label)} did not answer within query_timeout`, {
       cause: error,
     });
-  }
-  if (isReadTimeout(error)) {
-    return new ShardingError(
-      'deadline_exceeded',
-      `${described(target)} did not answer within query_timeout`,
-      {
-        cause: error,
-      },
-    );
   }
   if (failureCode(error) === QUERY_CANCELED) {
     return new ShardingError(
       'deadline_exceeded',
-      `${described(target)} cancelled a statement (statement_timeout, or an administrator)`,
+      `${described(label)} cancelled a statement (statement_timeout, or an administrator)`,
       { cause: error },
     );
   }
@@ -97,13 +114,22 @@ export function statementError(target: string, error: unknown): unknown {
 }
 
 /** The error for a connection that could not be opened or was not free in time. */
-export function checkoutError(target: string, error: unknown): Error {
+export function checkoutError(label: string, error: unknown): Error {
   if (error instanceof ShardingError) return error;
   if (error instanceof TypeORMError && !(error instanceof QueryFailedError)) return error; // of the entities, say
+  const parameter = refusedParameter(error);
+  if (parameter !== undefined) {
+    const hint = `set pooler = "transaction" for it, and no such parameter in its URL or in typeorm.extra`;
+    return unavailable(label, `is behind a pooler that takes no parameter "${parameter}": ${hint}`, error);
+  }
   const what = isPoolTimeout(error) ? 'has no free connection' : 'cannot be reached';
-  return new ShardingError('shard_unavailable', `${described(target)} ${what}${hint(error)}`, {
-    cause: error,
-  });
+  return unavailable(label, `${what}${hint(error)}`, error);
+}
+
+/** The startup parameter that a transaction-mode pooler does not take. */
+function refusedParameter(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  return /^unsupported startup parameter(?: in options)?: (\w+)/.exec(error.message)?.[1];
 }
 
 /** Whether the pool had no free connection in time, as opposed to the server. */
@@ -111,9 +137,21 @@ export function isPoolTimeout(error: unknown): boolean {
   return error instanceof Error && error.message === 'timeout exceeded when trying to connect';
 }
 
-/** `shard "x"` or `the control database`, for messages. */
-export function described(target: string): string {
-  return target === 'control' ? 'the control database' : `shard "${target.replace(/^shard:/, '')}"`;
+const REPLICA = /:replica$/;
+
+/** `shard "x"`, `the control database`, `the replica of shard "x"`, for messages. */
+export function described(label: string): string {
+  if (REPLICA.test(label)) return `the replica of ${described(label.replace(REPLICA, ''))}`;
+  return label === 'control' ? 'the control database' : `shard "${label.replace(/^shard:/, '')}"`;
+}
+
+/** The error for a database that cannot be used now. */
+export function unavailable(label: string, what: string, cause?: unknown): ShardingError {
+  return new ShardingError(
+    REPLICA.test(label) ? 'replica_unavailable' : 'shard_unavailable',
+    `${described(label)} ${what}`,
+    cause === undefined ? undefined : { cause },
+  );
 }
 
 /** What the usual codes mean to the one who reads the log. */
@@ -130,6 +168,8 @@ const GLOSSARY = new Map([
 /** The reason of a failure for the log: code and meaning, never host, user or text of the driver. */
 export function failureReason(error: unknown): string {
   const code = failureCode(error);
+  const parameter = refusedParameter(error);
+  if (parameter !== undefined) return `the pooler takes no parameter "${parameter}": pooler = "transaction"?`;
   if (code === undefined) return 'no answer in time, or the connection was closed';
   const meaning = GLOSSARY.get(code);
   return meaning === undefined ? code : `${code}, ${meaning}`;

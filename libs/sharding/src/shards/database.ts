@@ -1,18 +1,26 @@
 import { AsyncResource } from 'node:async_hooks';
-import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import pLimit from 'p-limit';
 import { ShardingError } from '@app/routing';
-import { clientConfig } from '../database-url.js';
-import { Secret } from '../secret.js';
-import { dataSourceOptions } from './data-source-options.js';
-import { checkoutError, described, failureReason, isPoolTimeout } from './database-failure.js';
+import { Breaker } from './breaker.js';
+import { sendCancelRequest } from './cancel-request.js';
+import { dataSourceOptions, labelOf } from './data-source-options.js';
+import { checkoutError, described, unavailable } from './database-failure.js';
+import { DatabaseWay } from './database-way.js';
 import { withDedicatedConnection } from './dedicated-connection.js';
+import { discardRunners, drained, dropIdle, initialize, poolOf, runnersOf } from './driver-pool.js';
 import { instrument } from './instrument.js';
+import { StandingConnection } from './standing-connection.js';
+import { Telemetry } from './telemetry.js';
 import { within } from './work-scope.js';
 import type pg from 'pg';
-import type { EntityList, PostgresOptions } from '../sharding.options.js';
+import type { Pooler } from '../sharding.options.js';
+import type { EntityList, PostgresOptions } from '../typeorm.options.js';
 import type { DatabaseSettings, TypeOrmSettings } from '../sharding.settings.js';
+import type { BreakerState } from './breaker.js';
+import type { BackendKey } from './cancel-request.js';
+import type { CausalMark } from './reads/causal-marks.js';
+import type { Place } from './telemetry.js';
 
 /** Connections of one pool right now. */
 export interface PoolStats {
@@ -23,8 +31,20 @@ export interface PoolStats {
   readonly waiting: number;
 }
 
+export interface DatabaseParts {
+  readonly settings: DatabaseSettings;
+  readonly typeorm: TypeOrmSettings;
+  readonly entities: EntityList;
+  readonly telemetry?: Telemetry;
+}
+
 /** A canceller gets this long, connecting included. */
 const CANCEL_LIMIT_MS = 1500;
+/** The same for the breaker's probe. */
+const BREAKER_PROBE_MS = 1000;
+
+/** A health probe and a canceller, or the breaker's probe. */
+const SHORT_CONNECTIONS = 2;
 
 /**
  * One server role of one target: owns its `DataSource`.
@@ -33,32 +53,60 @@ const CANCEL_LIMIT_MS = 1500;
  * while opening, or never having opened is fine; use after close is `shard_unavailable`.
  */
 export class Database {
-  readonly target: string;
+  /** `control`, `shard:<name>`, or with `:replica` behind it: the name in logs and errors. */
+  readonly label: string;
+  readonly place: Place;
+  readonly pooler: Pooler;
   readonly poolSize: number;
+  readonly statementTimeoutMs: number;
+  readonly idleInTransactionTimeoutMs: number;
+  /** The configuration alone does not know how it is reached. */
+  readonly builtByApplication: boolean;
+  readonly breaker: Breaker;
+  readonly telemetry: Telemetry;
+  /** The mark of the running context, where somebody may ask for it later; set by the fleet. */
+  causalMark: (() => CausalMark) | undefined;
   readonly #settings: DatabaseSettings;
   readonly #options: PostgresOptions;
   readonly #create: NonNullable<TypeOrmSettings['createDataSource']>;
-  readonly #builtOutside: boolean;
+  readonly #way: DatabaseWay;
+  readonly #standing: StandingConnection[] = [];
   readonly #cancels = pLimit(1);
-  readonly #doomed: number[] = [];
+  readonly #doomed: BackendKey[] = [];
   #nextCancel: Promise<void> | undefined;
   /** Whoever opens first lends the others neither its context nor its time limit. */
   readonly #outside = new AsyncResource('nestjs-sharding.database');
-  readonly #logger: Logger;
-  #reachable = true;
   #source?: DataSource;
   #building?: Promise<DataSource> | undefined;
   #opening?: Promise<DataSource> | undefined;
   #opened?: DataSource;
+  #interrupted = false;
   #closing?: Promise<void>;
 
-  constructor(settings: DatabaseSettings, typeorm: TypeOrmSettings, entities: EntityList) {
-    this.target = settings.target;
+  constructor({ settings, typeorm, entities, telemetry }: DatabaseParts) {
+    const { target, role } = settings;
+    this.label = labelOf(settings);
+    this.place = Object.freeze({ target, role, shard: target.replace(/^shard:/, '') });
+    this.pooler = settings.pooler;
     this.poolSize = settings.poolSize;
-    this.#logger = new Logger(settings.target);
+    this.statementTimeoutMs = settings.statementTimeoutMs;
+    this.idleInTransactionTimeoutMs = settings.idleInTransactionTimeoutMs;
+    this.builtByApplication = typeorm.createDataSource !== undefined;
+    this.telemetry = telemetry ?? new Telemetry();
+    this.breaker = new Breaker({
+      label: this.label,
+      probe: () => this.probe('breaker', BREAKER_PROBE_MS, (client) => client.query('select 1')),
+      active: () => this.stats().active,
+      opened: () => this.#source && dropIdle(this.#source),
+    });
     this.#settings = settings;
     this.#options = dataSourceOptions(settings, typeorm, entities);
-    this.#builtOutside = typeorm.createDataSource !== undefined;
+    this.#way = new DatabaseWay({
+      label: this.label,
+      settings,
+      options: this.#options,
+      build: typeorm.createDataSource && (() => this.build()),
+    });
     this.#create = typeorm.createDataSource ?? ((_target, _role, options) => new DataSource(options));
   }
 
@@ -75,6 +123,7 @@ export class Database {
   /** The connected `DataSource`. @throws ShardingError `shard_unavailable` */
   async open(): Promise<DataSource> {
     this.assertOpen();
+    if (!this.#opened) this.breaker.assertClosed();
     return (this.#opening ??= this.#outside.runInAsyncScope(() => this.#open()));
   }
 
@@ -84,9 +133,9 @@ export class Database {
     if (closed) throw closed;
   }
 
-  /** Why nothing can be sent any more; undefined before {@link close}. */
+  /** Why nothing can be sent any more; undefined before {@link close} and {@link interrupt}. */
   get closedError(): ShardingError | undefined {
-    return this.#closing && new ShardingError('shard_unavailable', `${described(this.target)} is closed`);
+    return this.#closing || this.#interrupted ? unavailable(this.label, 'is closed') : undefined;
   }
 
   /** Zeros before the first use. */
@@ -97,49 +146,85 @@ export class Database {
     return { max: this.poolSize, active, idle, waiting: pool?.waitingCount ?? 0 };
   }
 
+  get breakerState(): BreakerState {
+    return this.breaker.state;
+  }
+
+  /** The most connections outside the pool that exist at once. */
+  get dedicatedConnections(): number {
+    return SHORT_CONNECTIONS + this.#standing.length;
+  }
+
   /** Runs `work` on a connection outside the pool. */
   async dedicated<T>(purpose: string, limitMs: number, work: (client: pg.Client) => Promise<T>): Promise<T> {
-    const config = await this.#outside.runInAsyncScope(() =>
-      within(`the way to ${described(this.target)}`, { deadlineMs: limitMs }, () => this.#dedicatedConfig()),
-    );
+    const config = await this.#way.direct(limitMs);
     return withDedicatedConnection(
-      { config, limitMs, applicationName: `nestjs-sharding ${purpose} ${this.target}` },
+      { config, limitMs, applicationName: this.#way.applicationName(purpose) },
       work,
     );
   }
 
-  /** Cancels the running statements of backends. One call at a time: cancels never crowd the server. */
-  cancel(pids: readonly number[]): Promise<void> {
-    this.#doomed.push(...pids);
+  /**
+   * The same for a question whether the database can be used: where `maintenance_url` leads around a pooler, the pooler
+   * has to take a login too. A busy one does, without a server.
+   */
+  async probe<T>(purpose: string, limitMs: number, work: (client: pg.Client) => Promise<T>): Promise<T> {
+    const [answer] = await Promise.all([
+      this.dedicated(purpose, limitMs, work),
+      this.#way.avoidsPooler && this.#logIn(limitMs),
+    ]);
+    return answer;
+  }
+
+  /** A connection outside the pool that stays open; closed with the database. */
+  standing(purpose: string, connectLimitMs = BREAKER_PROBE_MS): StandingConnection {
+    const applicationName = this.#way.applicationName(purpose);
+    const config = () => this.#way.direct(connectLimitMs);
+    const connection = new StandingConnection({ config, ...(applicationName && { applicationName }) });
+    this.#standing.push(connection);
+    return connection;
+  }
+
+  /** Cancels the running statements of sessions. One call at a time: cancels never crowd the server. */
+  cancel(sessions: readonly BackendKey[]): Promise<void> {
+    this.#doomed.push(...sessions);
     return (this.#nextCancel ??= this.#cancels(() => {
       this.#nextCancel = undefined;
-      const together = this.#doomed.splice(0);
-      return this.dedicated('cancel', CANCEL_LIMIT_MS, async (client) => {
-        await client.query('select pg_cancel_backend(pid) from unnest($1::int[]) as pid', [together]);
-      });
+      return this.#cancel(this.#doomed.splice(0));
     }));
   }
 
-  /** Said once: the outage itself, not each request that it fails. Lack of a free connection is not one. */
+  /** Said once: the outage itself, not each request that it fails. */
   noteFailure(error: unknown): void {
-    if (!this.#reachable || isPoolTimeout(error) || this.#closing) return;
-    this.#reachable = false;
-    this.#logger.warn(`cannot be reached (${failureReason(error)})`);
+    if (!this.#closing) this.breaker.failed(error);
   }
 
   noteSuccess(): void {
-    if (this.#reachable) return;
-    this.#reachable = true;
-    this.#logger.log('is reachable again');
+    this.breaker.succeeded();
   }
+
+  /** A probe on a connection of its own was answered. */
+  noteProbe(): void {
+    this.breaker.proved();
+  }
+
+  /** The server has answered a statement; gives the answer on. */
+  readonly noteAnswer = <T>(answer: T): T => {
+    this.breaker.answered();
+    return answer;
+  };
 
   /** Cancels what runs on the server and ends the connections in use: their statements reject. */
   async interrupt(): Promise<void> {
-    const source = this.#source;
-    if (!source) return;
-    const pids = runnersOf(source).map((runner) => runner.databaseConnection.processID);
-    if (pids.length > 0) await this.cancel(pids).catch(() => undefined); // a server does not notice a closed socket
-    await discardRunners(source, `${described(this.target)} is closed`);
+    this.#interrupted = true;
+    const sessions = this.#source ? runnersOf(this.#source).map((runner) => runner.databaseConnection) : [];
+    if (sessions.length > 0) await this.cancel(sessions).catch(() => undefined); // a server does not notice a closed socket
+    await this.discard('is closed');
+  }
+
+  /** Ends the connections in use without asking the server. */
+  async discard(reason: string): Promise<void> {
+    if (this.#source) await discardRunners(this.#source, `${described(this.label)} ${reason}`);
   }
 
   /** Waits up to `drainTimeoutMs` for running work, then ends every connection. */
@@ -147,35 +232,40 @@ export class Database {
     return (this.#closing ??= this.#close(drainTimeoutMs));
   }
 
-  /** A `DataSource` that the application builds knows the way better than the configuration (rotating passwords). */
-  async #dedicatedConfig(): Promise<pg.ClientConfig> {
-    const { maintenanceUrl, url } = this.#settings;
-    const ssl = this.#options.ssl as pg.ClientConfig['ssl'];
-    if (maintenanceUrl || !this.#builtOutside) {
-      return { ...clientConfig(maintenanceUrl ?? url), ...(ssl !== undefined && { ssl }) };
+  /** By session where the server itself is reached; a pooler knows who works for whom only by the protocol. */
+  async #cancel(sessions: readonly BackendKey[]): Promise<void> {
+    if (this.pooler === 'none') {
+      await this.dedicated('cancel', CANCEL_LIMIT_MS, async (client) => {
+        const pids = sessions.map(({ processID }) => processID);
+        await client.query('select pg_cancel_backend(pid) from unnest($1::int[]) as pid', [pids]);
+      });
+      return;
     }
-    const built = (await this.build()).options as PostgresOptions;
-    if (built.url !== undefined) return clientConfig(new Secret(built.url));
-    const { host, port, username: user, password, database } = built;
-    return { host, port, user, password, database, ssl: built.ssl } as pg.ClientConfig;
+    const config = await this.#way.ofPool(CANCEL_LIMIT_MS);
+    for (const session of sessions) await sendCancelRequest(config, session, CANCEL_LIMIT_MS);
+  }
+
+  async #logIn(limitMs: number): Promise<void> {
+    const config = await this.#way.ofPool(limitMs);
+    await withDedicatedConnection({ config, limitMs, applicationName: undefined }, async () => undefined);
   }
 
   async #build(): Promise<DataSource> {
     try {
-      const source = await this.#create(this.target, 'primary', this.#options);
+      const source = await this.#create(this.#settings.target, this.#settings.role, this.#options);
       instrument(source, this);
       this.#source = source;
       return source;
     } catch (cause) {
       this.#building = undefined;
-      throw checkoutError(this.target, cause);
+      throw checkoutError(this.label, cause);
     }
   }
 
   async #open(): Promise<DataSource> {
     try {
       const limitMs = 2 * this.#settings.connectTimeoutMs;
-      const what = `building the DataSource of ${described(this.target)}`;
+      const what = `building the DataSource of ${described(this.label)}`;
       const source = await within(what, { deadlineMs: limitMs }, () => this.build()); // may be the application's code
       this.#opened = await initialize(source, limitMs);
       this.noteSuccess();
@@ -183,88 +273,18 @@ export class Database {
     } catch (cause) {
       this.#opening = undefined;
       this.noteFailure(cause);
-      throw checkoutError(this.target, cause);
+      throw checkoutError(this.label, cause);
     }
   }
 
   async #close(drainTimeoutMs: number): Promise<void> {
+    this.breaker.close();
     await this.#opening?.catch(() => undefined);
     const source = this.#source; // one that is built later is never opened
+    if (source?.isInitialized) await drained(poolOf(source), drainTimeoutMs);
+    for (const connection of this.#standing) connection.close();
     if (!source?.isInitialized) return;
-    await drained(poolOf(source), drainTimeoutMs);
     await this.interrupt();
     await source.destroy();
   }
-}
-
-/** What is used of `pg-pool`. */
-interface Pool {
-  readonly totalCount: number;
-  readonly idleCount: number;
-  readonly waitingCount: number;
-  end(): Promise<void>;
-  on(event: 'release', listener: () => void): void;
-  off(event: 'release', listener: () => void): void;
-}
-
-function poolOf(source: DataSource): Pool | undefined {
-  return (source.driver as unknown as Driver).master;
-}
-
-/** What is used of TypeORM's driver. */
-interface Driver {
-  master?: Pool | undefined;
-  readonly connectedQueryRunners: readonly ConnectedRunner[];
-}
-
-interface ConnectedRunner {
-  readonly databaseConnection: { readonly processID: number };
-  releasePostgresConnection(error: Error): Promise<void>;
-}
-
-/** The runners that hold a connection now. */
-function runnersOf(source: DataSource): ConnectedRunner[] {
-  return (source.driver as unknown as Driver).connectedQueryRunners.slice();
-}
-
-/** Ends the connections that are still in use: their statements reject. */
-async function discardRunners(source: DataSource, reason: string): Promise<void> {
-  const { connectedQueryRunners } = source.driver as unknown as Driver;
-  for (const runner of connectedQueryRunners.slice())
-    await runner.releasePostgresConnection(new Error(reason));
-}
-
-/**
- * Connects within `limitMs`, also where the server stops answering half-way. TypeORM leaves the pool open when a step
- * after its creation fails: it is ended, so that a retry starts clean.
- */
-async function initialize(source: DataSource, limitMs: number): Promise<DataSource> {
-  const late = setTimeout(() => void discardRunners(source, 'opening took too long'), limitMs);
-  try {
-    return await source.initialize();
-  } catch (error) {
-    await discardRunners(source, 'opening failed');
-    const driver = source.driver as unknown as Driver;
-    await driver.master?.end().catch(() => undefined); // already ended by TypeORM's own cleanup
-    driver.master = undefined;
-    throw error;
-  } finally {
-    clearTimeout(late);
-  }
-}
-
-async function drained(pool: Pool | undefined, timeoutMs: number): Promise<void> {
-  if (!pool) return;
-  const quiet = () => pool.totalCount === pool.idleCount && pool.waitingCount === 0;
-  if (quiet()) return;
-  await new Promise<void>((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      pool.off('release', check);
-      resolve();
-    };
-    const check = () => setImmediate(() => quiet() && done());
-    const timer = setTimeout(done, timeoutMs);
-    pool.on('release', check);
-  });
 }

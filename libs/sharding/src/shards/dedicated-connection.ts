@@ -2,15 +2,36 @@ import { AsyncResource } from 'node:async_hooks';
 import { Socket } from 'node:net';
 import pg from 'pg';
 
-/** How many connections outside the pool one database may see at once: a health probe and a canceller. */
-export const DEDICATED_CONNECTIONS = 2;
-
 export interface DedicatedOptions {
   /** Host, port, user, password, database, TLS. */
   readonly config: pg.ClientConfig;
-  readonly applicationName: string;
+  /** Not sent where a pooler takes no parameters. */
+  readonly applicationName: string | undefined;
   /** Bound of everything together, connecting included. */
   readonly limitMs: number;
+}
+
+/** A connection outside of every pool. `destroy()` always ends it, whatever the server does. */
+export interface DedicatedConnection {
+  readonly client: pg.Client;
+  /** `timeout expired` after `limitMs`; the connection is then not to be used any more. */
+  within<T>(limitMs: number, step: Promise<T>): Promise<T>;
+  destroy(): void;
+}
+
+/** Not connected yet: `client.connect()`. It belongs to no request. */
+export function dedicatedConnection(
+  config: pg.ClientConfig,
+  applicationName: string | undefined,
+): DedicatedConnection {
+  const socket = new Socket();
+  const client = new pg.Client({
+    ...config,
+    ...(applicationName !== undefined && { application_name: applicationName }),
+    stream: () => socket,
+  });
+  client.on('error', () => undefined); // the pending call rejects with it
+  return { client, within, destroy: () => void socket.destroy() };
 }
 
 /**
@@ -28,28 +49,33 @@ export function withDedicatedConnection<T>(
 }
 
 async function connectAndRun<T>(
-  options: DedicatedOptions,
+  { config, applicationName, limitMs }: DedicatedOptions,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
-  const socket = new Socket();
-  const client = new pg.Client({
-    ...options.config,
-    application_name: options.applicationName,
-    stream: () => socket,
-  });
-  client.on('error', () => undefined); // the pending call rejects with it
-  let timer: NodeJS.Timeout | undefined;
-  const expired = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('timeout expired')), options.limitMs);
-  });
-  const running = client.connect().then(() => work(client));
-  running.catch(() => undefined); // when it loses the race its end is of no interest
+  const { client, destroy } = dedicatedConnection(config, applicationName);
+  const ends = performance.now() + limitMs;
   try {
-    const value = await Promise.race([running, expired]);
-    await Promise.race([client.end(), expired]).catch(() => undefined); // the answer is there; goodbye is a courtesy
+    const value = await within(
+      limitMs,
+      client.connect().then(() => work(client)),
+    );
+    const left = Math.max(1, ends - performance.now());
+    await within(left, client.end()).catch(() => undefined); // the answer is there; goodbye is a courtesy
     return value;
   } finally {
+    destroy();
+  }
+}
+
+async function within<T>(limitMs: number, step: Promise<T>): Promise<T> {
+  step.catch(() => undefined); // when it loses the race its end is of no interest
+  let timer: NodeJS.Timeout | undefined;
+  const expired = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error('timeout expired')), limitMs);
+  });
+  try {
+    return await Promise.race([step, expired]);
+  } finally {
     clearTimeout(timer);
-    socket.destroy();
   }
 }

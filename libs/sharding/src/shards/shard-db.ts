@@ -1,8 +1,12 @@
-import { ShardingError } from '@app/routing';
-import { activeTransaction, transact, transactNested } from './transaction.js';
+import { described } from './database-failure.js';
+import { transact, transactNested } from './transact.js';
+import { levelOf } from './transaction.js';
+import { connectedRunner } from './shard-runner.js';
+import { Reader } from './reads/reader.js';
+import { within } from './work-scope.js';
 import type { DataSource, EntityManager, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
-import type { PostgresRunner } from './instrument.js';
 import type { Shard } from './shard.js';
+import type { WorkLimits } from './work-scope.js';
 import type { Transaction, TxOptions } from './transaction.js';
 
 /**
@@ -37,9 +41,33 @@ export class ShardDb {
   /**
    * Runs raw SQL and gives its rows. The connection's session state is reset afterwards, so that nothing that the
    * statement has set reaches another request.
+   *
+   * @param limits a deadline and a signal: the statement is then cancelled on the server
+   * @throws ShardingError `deadline_exceeded`, `aborted`, `shard_unavailable`; what the server says of the statement
    */
-  query<Rows = Record<string, unknown>[]>(sql: string, parameters?: unknown[]): Promise<Rows> {
-    return this.manager.query<Rows>(sql, parameters);
+  query<Rows = Record<string, unknown>[]>(
+    sql: string,
+    parameters?: unknown[],
+    limits: WorkLimits = {},
+  ): Promise<Rows> {
+    const { manager } = this;
+    return within(`the statement on ${described(this.shard.database.label)}`, limits, () =>
+      manager.query<Rows>(sql, parameters),
+    );
+  }
+
+  /**
+   * The reads of this shard, from its replica while that is ready. Inside a `tx` they are part of it. Everything else
+   * of a `ShardDb` uses the primary.
+   */
+  reader(): Reader {
+    const level = this.#level;
+    return new Reader({
+      owner: this.shard,
+      reads: this.shard.reads,
+      mode: 'policy',
+      ...(level && { level }),
+    });
   }
 
   /**
@@ -53,25 +81,14 @@ export class ShardDb {
     const run = (level: Transaction) => work(new ShardDb(this.shard, this.#source, level));
     const parent = this.level();
     if (parent) return transactNested(parent, options, run);
-    return transact({ shard: this.shard, open: () => this.runner() }, options, run);
+    return transact(
+      { shard: this.shard, database: this.shard.database, open: () => connectedRunner(this.#source) },
+      options,
+      run,
+    );
   }
 
   private level(): Transaction | undefined {
-    const current = activeTransaction();
-    current?.assertOpen();
-    if (current && current.shard !== this.shard) {
-      throw new ShardingError(
-        'cross_shard_transaction',
-        `shard "${this.shard.name}" cannot be used inside a transaction on shard "${current.shard.name}": a transaction spans exactly one shard`,
-      );
-    }
-    const bound = this.#level;
-    return current && (!bound || bound.runner === current.runner) ? current : bound;
-  }
-
-  private async runner(): Promise<PostgresRunner> {
-    const runner = this.#source.createQueryRunner('master') as unknown as PostgresRunner;
-    await runner.connect(); // before anything may release it: a release in between would leak the connection
-    return runner;
+    return levelOf(this.shard, this.shard.database.label, this.#level);
   }
 }

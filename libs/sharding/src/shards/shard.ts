@@ -1,14 +1,16 @@
-import { Database } from './database.js';
 import { chain } from './maybe-promise.js';
+import { Reader } from './reads/reader.js';
 import { ShardDb } from './shard-db.js';
 import type { TopologyShard } from '@app/routing';
-import type { PoolStats } from './database.js';
+import type { Database, PoolStats } from './database.js';
+import type { ReadMode, Reads } from './reads/reads.js';
+import type { ReplicaStatus } from './reads/replica.js';
 import type { MaybePromise } from './maybe-promise.js';
 
 /** {@link ShardDb} or a subclass with the same constructor. */
 export type ShardDbType<D extends ShardDb> = new (...parts: ConstructorParameters<typeof ShardDb>) => D;
 
-/** One shard: its place in the topology and its primary database. */
+/** One shard: its place in the topology, its primary, and perhaps a replica. */
 export class Shard {
   readonly name: string;
   readonly group: number;
@@ -17,11 +19,21 @@ export class Shard {
 
   constructor(
     place: TopologyShard,
-    readonly database: Database,
+    readonly reads: Reads,
   ) {
     this.name = place.name;
     this.group = place.group;
     this.slots = place.slotCount;
+  }
+
+  /** The primary's database. */
+  get database(): Database {
+    return this.reads.primary;
+  }
+
+  /** Reads by the policy of this shard, or from its replica alone. */
+  reader(mode: ReadMode = 'policy'): Reader {
+    return new Reader({ owner: this, reads: this.reads, mode });
   }
 
   /** The primary as {@link ShardDb}; opens it at first use. @throws ShardingError `shard_unavailable` */
@@ -37,5 +49,10 @@ export class Shard {
   /** Connections of the primary's pool right now. */
   stats(): PoolStats {
     return this.database.stats();
+  }
+
+  /** Undefined without a replica. */
+  replicaStatus(): ReplicaStatus | undefined {
+    return this.reads.replicaStatus();
   }
 }

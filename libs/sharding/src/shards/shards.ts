@@ -7,13 +7,26 @@ import { within } from './work-scope.js';
 import type { RoutingKey, ShardRouter, Topology } from '@app/routing';
 import type { ShardOutcome } from './fan-out.js';
 import type { MaybePromise } from './maybe-promise.js';
+import type { Reader } from './reads/reader.js';
+import type { ReadMode } from './reads/reads.js';
 import type { Shard, ShardDbType } from './shard.js';
 
 /** Where the routing key of the running work comes from; implemented by the routing context. */
 export interface RoutingKeySource {
   /** @throws ShardingError `no_routing_key` and what the tenant source throws */
   routingKey(request?: object): MaybePromise<RoutingKey>;
-  runFor<T>(key: RoutingKey, work: () => Promise<T>): Promise<T>;
+  /** The running work, or `request`, uses this shard. */
+  routed?(shard: string, request?: object): void;
+  runFor<T>(key: RoutingKey, work: () => Promise<T>, options?: RunForOptions): Promise<T>;
+}
+
+/** What `runFor` accepts. */
+export interface RunForOptions {
+  /**
+   * A token of `RoutingContext.sessionToken()`: with `read_your_writes = "session"` the work then sees what the work that
+   * made the token has written. One that is forged, foreign or too long is ignored.
+   */
+  readonly session?: string | undefined;
 }
 
 /** How a fan-out runs. */
@@ -72,9 +85,30 @@ export class Shards {
     return chain(this.route(key), (shard) => shard.primaryAs(ShardDb));
   }
 
+  /**
+   * The reads of the shard that owns a key: from its replica while that is ready and has replayed what the running
+   * context has written, else as `replica_fallback` says.
+   *
+   * @throws ShardingError `replica_unavailable` with the fallback `fail_readiness`, and those of {@link shardFor}
+   */
+  async readFor(key: RoutingKey): Promise<Reader> {
+    return this.#reader(key, 'policy');
+  }
+
+  /**
+   * The same from the replica alone, never from the primary.
+   *
+   * @throws ShardingError `replica_unavailable` without a replica that is ready
+   */
+  async readReplicaFor(key: RoutingKey): Promise<Reader> {
+    return this.#reader(key, 'replica_only');
+  }
+
   /** The primary of a shard by name, for administration. @throws ShardingError `unknown_shard` */
   async dbOn(name: string): Promise<ShardDb> {
-    return this.named(name).primary();
+    const shard = this.named(name);
+    this.#keys.routed?.(shard.name);
+    return shard.primary();
   }
 
   /**
@@ -87,16 +121,27 @@ export class Shards {
     return this.currentAs(ShardDb, request);
   }
 
-  /** {@link current} as a subclass of {@link ShardDb}, at once where nothing needs to be waited for. */
-  currentAs<D extends ShardDb>(type: ShardDbType<D>, request?: object): MaybePromise<D> {
+  /** The routing key of the running work, and the shard that owns it. @throws ShardingError `no_routing_key` */
+  locate(request?: object): MaybePromise<{ readonly key: RoutingKey; readonly shard: Shard }> {
     return chain(this.#keys.routingKey(request), (key) =>
-      chain(this.route(key), (shard) => shard.primaryAs(type)),
+      chain(this.route(key, request), (shard) => ({ key, shard })),
     );
   }
 
-  /** Runs `work` inside the routing context of `key`: for jobs, cron and scripts. */
-  runFor<T>(key: RoutingKey, work: (db: ShardDb) => Promise<T>): Promise<T> {
-    return apartFromEnded(() => this.#keys.runFor(key, async () => work(await this.dbFor(key))));
+  /** {@link current} as a subclass of {@link ShardDb}, at once where nothing needs to be waited for. */
+  currentAs<D extends ShardDb>(type: ShardDbType<D>, request?: object): MaybePromise<D> {
+    return chain(this.#keys.routingKey(request), (key) =>
+      chain(this.route(key, request), (shard) => shard.primaryAs(type)),
+    );
+  }
+
+  /**
+   * Runs `work` inside the routing context of `key`: for jobs, cron and scripts. Inside of a request, or of another
+   * `runFor`, both are one context of reads and writes: each sees what the other has written.
+   */
+  runFor<T>(key: RoutingKey, work: (db: ShardDb) => Promise<T>, options: RunForOptions = {}): Promise<T> {
+    const routed = async () => work(await this.dbFor(key));
+    return apartFromEnded(() => this.#keys.runFor(key, routed, options));
   }
 
   /**
@@ -112,6 +157,7 @@ export class Shards {
     if (!Number.isInteger(width) || width < 1) {
       throw new ShardingError('invalid_options', 'width is a whole number of at least 1');
     }
+    for (const { name } of this.#shards) this.#keys.routed?.(name);
     return fanOut(this.#shards, width, (shard) =>
       within(`the work on shard "${shard.name}"`, { deadlineMs, signal }, async () =>
         work(await shard.primary()),
@@ -127,7 +173,16 @@ export class Shards {
   }
 
   /** {@link shardFor}, at once where nothing needs to be waited for. */
-  route(key: RoutingKey): MaybePromise<Shard> {
-    return chain(routeKey(this.#router, key, this.topology), ({ name }) => this.named(name));
+  route(key: RoutingKey, request?: object): MaybePromise<Shard> {
+    return chain(routeKey(this.#router, key, this.topology), ({ name }) => {
+      this.#keys.routed?.(name, request);
+      return this.named(name);
+    });
+  }
+
+  async #reader(key: RoutingKey, mode: ReadMode): Promise<Reader> {
+    const reader = (await this.route(key)).reader(mode);
+    reader.assertAvailable();
+    return reader;
   }
 }

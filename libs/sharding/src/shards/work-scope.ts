@@ -1,10 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ShardingError } from '@app/routing';
+import type { BackendKey } from './cancel-request.js';
 import type { Database } from './database.js';
 
 /** What is needed of a `pg` client to end its statement. */
-export interface Backend {
-  readonly processID: number;
+export interface Backend extends BackendKey {
   readonly connection: { readonly stream: { destroy(): void } };
 }
 
@@ -68,7 +68,7 @@ export class WorkScope {
     if (this.#reason) return;
     this.markEnded(reason);
     for (const [backend, entry] of this.#inFlight) {
-      entry.cancelled = entry.database.cancel([backend.processID]).catch(() => undefined); // frozen: the socket is next
+      entry.cancelled = entry.database.cancel([backend]).catch(() => undefined); // frozen: the socket is next
       setTimeout(() => {
         if (this.#inFlight.get(backend) === entry) backend.connection.stream.destroy();
       }, CANCEL_GRACE_MS).unref();
@@ -119,6 +119,18 @@ export async function within<T>(what: string, limits: WorkLimits, work: () => Pr
     signal?.removeEventListener('abort', onAbort);
     scope.close();
   }
+}
+
+/**
+ * Runs `work` so that `signal` ends what it has begun: statements that are under way then are cancelled on their servers,
+ * later ones are refused (`aborted`). Within no other limits: whoever calls it is the outermost caller.
+ */
+export function underSignal<T>(what: string, signal: AbortSignal, work: () => T): T {
+  const scope = new WorkScope(undefined);
+  const end = () => scope.end(aborted(what));
+  if (signal.aborted) end();
+  else signal.addEventListener('abort', end, { once: true });
+  return scopes.run(scope, work);
 }
 
 function assertDuration(milliseconds: number): void {

@@ -1,0 +1,53 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Replica } from './replica.js';
+
+/** How long the boot waits for the first look; a replica that hangs is simply not ready yet. */
+const FIRST_LOOK_MS = 1000;
+
+/** The probe loop of one replica: apart from every request and from the loops of other replicas. */
+export class ReplicaMonitor {
+  readonly #stopped = new AbortController();
+  #woken = new AbortController();
+  #suspected = false;
+  #loop: Promise<void> | undefined;
+
+  constructor(
+    private readonly replica: Replica,
+    private readonly intervalMs: number,
+  ) {
+    replica.onSuspicion = () => {
+      this.#suspected = true; // also in the middle of a probe: it may have looked before
+      this.#woken.abort();
+    };
+  }
+
+  /** Starts the loop; resolves after its first step, or when that takes too long. */
+  async start(): Promise<void> {
+    if (this.#loop) return;
+    const first = this.replica.probe();
+    this.#loop = first.then(() => this.#run());
+    await Promise.race([first, pause(FIRST_LOOK_MS, undefined, { ref: false })]);
+  }
+
+  /** Ends the loop; a step under way ends by its own bound. */
+  stop(): void {
+    this.#stopped.abort();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopped;
+    while (!signal.aborted) {
+      if (!this.#suspected) await this.#pause(signal);
+      this.#suspected = false;
+      if (!signal.aborted) await this.replica.probe();
+    }
+  }
+
+  /** A little different each time, so that processes started together do not ask together. */
+  async #pause(signal: AbortSignal): Promise<void> {
+    this.#woken = new AbortController();
+    const jittered = this.intervalMs * (0.9 + Math.random() / 5);
+    const either = AbortSignal.any([signal, this.#woken.signal]);
+    await pause(jittered, undefined, { ref: false, signal: either }).catch(() => undefined);
+  }
+}

@@ -1,0 +1,75 @@
+import { AsyncResource } from 'node:async_hooks';
+import pLimit from 'p-limit';
+import { dedicatedConnection } from './dedicated-connection.js';
+import type pg from 'pg';
+import type { DedicatedConnection } from './dedicated-connection.js';
+
+/** How to get a new connection. */
+export interface StandingOptions {
+  readonly config: () => Promise<pg.ClientConfig>;
+  /** Not sent where the pooler in between takes no parameters. */
+  readonly applicationName?: string;
+}
+
+/**
+ * One connection outside the pool that stays open between its statements. It connects when a statement needs it; a
+ * statement that fails or is late ends the connection, and the next one begins anew.
+ */
+export class StandingConnection {
+  readonly #options: StandingOptions;
+  readonly #turns = pLimit(1);
+  readonly #outside = new AsyncResource('nestjs-sharding.standing');
+  #open: DedicatedConnection | undefined;
+  #closed = false;
+
+  constructor(options: StandingOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The rows of one statement; statements run one after the other.
+   *
+   * @param limitMs bound of the statement, connecting included, from when its turn comes
+   * @throws the driver's error, `timeout expired`, or `connection closed` after {@link close}
+   */
+  query<Row extends pg.QueryResultRow>(sql: string, limitMs: number): Promise<Row[]> {
+    return this.#outside.runInAsyncScope(() => this.#turns(() => this.#run<Row>(sql, limitMs)));
+  }
+
+  /** Ends the connection: the next statement proves that a new one can be made. */
+  drop(): void {
+    this.#open?.destroy();
+    this.#open = undefined;
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.drop();
+  }
+
+  async #run<Row extends pg.QueryResultRow>(sql: string, limitMs: number): Promise<Row[]> {
+    if (this.#closed) throw new Error('connection closed');
+    const ends = performance.now() + limitMs;
+    try {
+      const connection = this.#open ?? (await this.#connect(limitMs));
+      const left = Math.max(1, ends - performance.now());
+      return (await connection.within(left, connection.client.query<Row>(sql))).rows;
+    } catch (error) {
+      this.drop();
+      throw error;
+    }
+  }
+
+  async #connect(limitMs: number): Promise<DedicatedConnection> {
+    const { config, applicationName } = this.#options;
+    const connection = dedicatedConnection(await config(), applicationName);
+    this.#open = connection;
+    connection.client.once('end', () => {
+      if (this.#open === connection) this.#open = undefined;
+    });
+    await connection.within(limitMs, connection.client.connect());
+    if (this.#open === connection) return connection;
+    connection.destroy(); // dropped or closed meanwhile
+    throw new Error('connection closed');
+  }
+}
