@@ -15,7 +15,8 @@ export class BookmarksController {
 
   @Get()
   async list(@Tenant() tenantId: string): Promise<{ shard: string; bookmarks: Bookmark[] }> {
-    const bookmarks = await this.db.getRepository(Bookmark).find({
+    const reads = this.db.reader(); // the replica of the tenant's shard where one is ready, else the primary
+    const bookmarks = await reads.getRepository(Bookmark).find({
       where: { tenantId }, // several tenants share a shard: always filter by tenant
       order: { createdAt: 'DESC', id: 'DESC' },
       take: LIST_LIMIT,

@@ -10,9 +10,10 @@ import { createApp } from './create-app.js';
 import type { INestApplication } from '@nestjs/common';
 import type { ShardingOptions } from '@app/sharding';
 
-/** The whole service on this machine: three PostgreSQL servers, migrations, HTTP. Nothing is left when it ends. */
+/** The whole service on this machine: four PostgreSQL servers, migrations, HTTP. Nothing is left when it ends. */
 
 const SERVERS = ['control', 'shard0', 'shard1'] as const;
+const REPLICA = 'shard0-replica';
 
 const HELP = `npm run demo -- [options]
 
@@ -55,15 +56,16 @@ const servers: PostgresServer[] = [];
 let app: INestApplication | undefined;
 let ending: Promise<void> | undefined;
 
-function options(urls: readonly string[]): ShardingOptions {
+function options(urls: readonly string[], replicaUrl?: string): ShardingOptions {
   const [primaryUrl = '', shard0 = '', shard1 = ''] = urls;
+  const replica = replicaUrl === undefined ? {} : { replicaUrl, replicaFallback: 'primary' as const };
   return {
     ...bookmarksSharding,
     database: {
       primaryUrl,
       poolSize: 5,
       shards: [
-        { name: 'shard0', primaryUrl: shard0, slots: ['0-8191'] },
+        { name: 'shard0', primaryUrl: shard0, slots: ['0-8191'], ...replica },
         { name: 'shard1', primaryUrl: shard1, slots: ['8192-16383'] },
       ],
     },
@@ -75,20 +77,35 @@ async function start(): Promise<void> {
   await assertFree(flags.port);
   const urls: string[] = [];
   for (const name of SERVERS) {
-    const began = performance.now();
-    const server = await PostgresServer.start({ name });
-    servers.push(server);
-    urls.push(await server.createDatabase(`bookmarks_${name}`));
-    say(faint(`started ${name} on port ${server.port} in ${Math.round(performance.now() - began)} ms`));
+    const server = await started(name, () => PostgresServer.start({ name }));
+    urls.push(await server.createDatabase(databaseOf(name)));
   }
-  const sharding = options(urls);
-  await migrate(resolveOptions(sharding), (line) => say(faint(`migrate ${line}`)));
+  await migrate(resolveOptions(options(urls)), (line) => say(faint(`migrate ${line}`)));
+  const shard0 = named('shard0');
+  const replica = await started(REPLICA, () => shard0.replica({ name: REPLICA }));
+  const sharding = options(urls, replica.url(databaseOf('shard0')));
   const logger = new ConsoleLogger({ colors: color, logLevels: ['warn', 'error', 'fatal'] });
   app = await createApp(sharding, { logger, abortOnError: false });
   await app.listen(flags.port, '127.0.0.1');
 }
 
-/** Told before three servers are started for nothing. */
+async function started(name: string, start: () => Promise<PostgresServer>): Promise<PostgresServer> {
+  const began = performance.now();
+  const server = await start();
+  servers.push(server);
+  say(faint(`started ${name} on port ${server.port} in ${Math.round(performance.now() - began)} ms`));
+  return server;
+}
+
+const databaseOf = (name: string) => `bookmarks_${name}`;
+
+function named(name: string): PostgresServer {
+  const server = servers.find((candidate) => candidate.name === name);
+  if (!server) throw new Error(`${name} was not started`);
+  return server;
+}
+
+/** Told before the servers are started for nothing. */
 async function assertFree(port: number): Promise<void> {
   const probe = createServer();
   try {
@@ -108,7 +125,12 @@ function welcome(at: string): void {
   );
   say(`curl -H 'x-tenant-id: acme' ${at}/api/bookmarks     ${faint('# acme lives on shard0')}`);
   say(`curl -H 'x-tenant-id: globex' ${at}/api/bookmarks   ${faint('# globex lives on shard1')}`);
-  say(faint(`try it: kill -9 ${servers.at(-1)?.pid} (shard1), then curl ${at}/api/stats and ${at}/health`));
+  say(faint(`try it: kill -9 ${named('shard1').pid} (shard1), then curl ${at}/api/stats and ${at}/health`));
+  say(
+    faint(
+      `or: kill -9 ${named(REPLICA).pid} (the replica of shard0): acme is read from the primary, ${at}/health stays up and tells`,
+    ),
+  );
   say(faint(`servers that were stopped start again with: kill -USR2 ${process.pid}`));
 }
 
@@ -116,7 +138,7 @@ function welcome(at: string): void {
 function end(code: number): Promise<void> {
   return (ending ??= (async () => {
     say('stopping');
-    const steps = [() => app?.close(), ...servers.map((server) => () => server.dispose())];
+    const steps = [() => app?.close(), ...servers.toReversed().map((server) => () => server.dispose())];
     for (const step of steps) {
       await Promise.resolve(step()).catch((error: unknown) =>
         say(`while stopping: ${(error as Error).message}`),
