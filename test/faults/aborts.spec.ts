@@ -31,7 +31,8 @@ function random(seed: number): () => number {
   return () => (state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0) / 2 ** 32;
 }
 
-const codeOf = (error: unknown) => (error as { code?: string }).code;
+const codeOf = (error: { code?: string; message: string }) =>
+  error.code === 'aborted' ? error.code : error.message;
 
 const KINDS: ((signal: AbortSignal) => Promise<unknown>)[] = [
   (signal) => db.query('select pg_sleep(30)', [], { signal }),

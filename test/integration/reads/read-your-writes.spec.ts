@@ -122,7 +122,7 @@ describe('with read_your_writes = "request", on a replica that applies 3 s late'
       const reader = await reading.shards.readReplicaFor(REPLICATED);
       await expect(reader.query('select 1')).rejects.toMatchObject({
         code: 'replica_unavailable',
-        message: 'the replica of shard "shard0" has not replayed what this context has written',
+        message: 'the replica of shard "shard0" is not known to have replayed what this context has written',
       });
     });
   });

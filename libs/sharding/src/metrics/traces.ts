@@ -3,7 +3,7 @@ import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import { ShardingError } from '@app/routing';
 import { failureCode } from '../shards/database-failure.js';
 import { Fleet } from '../shards/fleet.js';
-import { operationOf, queryText } from './query-text.js';
+import { operationOf, queryText } from '../shards/query-text.js';
 import type { DynamicModule, OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import type { Tracer } from '@opentelemetry/api';
 import type { DatabaseObserver, Place, StatementEvent } from '../shards/telemetry.js';

@@ -112,7 +112,7 @@ export class Breaker {
     if (this.#looking || this.#closed || this.#state !== 'closed') return;
     this.#looking = true;
     try {
-      await this.#probeServer();
+      await this.#probeServer().catch((error: unknown) => this.#probeOnceMore(error));
     } catch (error) {
       this.#tell(error);
       this.#open();
@@ -144,6 +144,12 @@ export class Breaker {
       this.#state = 'open';
       this.#later(next);
     }
+  }
+
+  /** No answer in time may be the fault of this process: it is asked twice. */
+  #probeOnceMore(error: unknown): Promise<void> {
+    if (failureCode(error) !== undefined) throw error;
+    return this.#probeServer();
   }
 
   async #probeServer(): Promise<void> {

@@ -3,6 +3,7 @@ import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { failureCode } from './database-failure.js';
 import { clientConfig } from '../database-url.js';
+import { MAX_TIMER_MS } from './work-scope.js';
 import { TargetLogger } from './typeorm-logger.js';
 import type { EntityList, PostgresOptions } from '../typeorm.options.js';
 import type { DatabaseSettings, TypeOrmSettings } from '../sharding.settings.js';
@@ -17,6 +18,11 @@ const URL_PARAMETERS = new Set([
 
 /** How much longer than the server this side waits for a statement: a server that is well ends it first. */
 export const ANSWER_GRACE_MS = 5000;
+
+/** How long this side waits for a statement, 0 without a bound; at most what a timer of Node can do. */
+export function answerLimit(statementTimeoutMs: number): number {
+  return statementTimeoutMs === 0 ? 0 : Math.min(statementTimeoutMs + ANSWER_GRACE_MS, MAX_TIMER_MS);
+}
 
 /** `control`, `shard:<name>`, or with `:replica` behind it: the name of a database in logs and errors. */
 export function labelOf({ target, role }: Pick<DatabaseSettings, 'target' | 'role'>): string {
@@ -63,7 +69,7 @@ export function dataSourceOptions(
 /** A transaction-mode pooler takes no startup parameters: there the server's limits are set in each transaction. */
 function limits(settings: DatabaseSettings, options: unknown): Record<string, unknown> {
   const { statementTimeoutMs, idleInTransactionTimeoutMs, pooler, role } = settings;
-  const query_timeout = statementTimeoutMs + ANSWER_GRACE_MS;
+  const query_timeout = answerLimit(statementTimeoutMs);
   return {
     ...(statementTimeoutMs > 0 && { query_timeout }),
     ...(pooler === 'none' && {

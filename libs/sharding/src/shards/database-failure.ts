@@ -49,7 +49,30 @@ export function isConnectionFailure(error: unknown): boolean {
 
 /** The connection is lost without a word of the server: whether it did what it was sent is not known. */
 export function isSilence(error: unknown): boolean {
-  return isConnectionFailure(error) && !isServerError(error);
+  if (!isConnectionFailure(error)) return false;
+  if (!isServerError(error)) return true;
+  return failureCode(error)?.startsWith('08') === true && !NEVER_SENT.test(messageOf(error)); // a pooler lost the server
+}
+
+/** What a pooler says when it gives up before it has a server. */
+const NEVER_SENT = /query_wait_timeout|unsupported startup parameter/;
+
+function messageOf(error: unknown): string {
+  const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
+  return cause instanceof Error ? cause.message : '';
+}
+
+const origins = new WeakMap<object, string>();
+
+/** Which database an error is of, by its label; undefined for errors of others. */
+export function originOf(error: unknown): string | undefined {
+  return typeof error === 'object' && error !== null ? origins.get(error) : undefined;
+}
+
+/** Notes which database an error is of; gives it on. */
+export function ofDatabase<E>(label: string, error: E): E {
+  if (typeof error === 'object' && error !== null) origins.set(error, label);
+  return error;
 }
 
 /** `pg` gave up a statement (`query_timeout`) and left it running: its connection must not be used again. */
@@ -147,11 +170,9 @@ export function described(label: string): string {
 
 /** The error for a database that cannot be used now. */
 export function unavailable(label: string, what: string, cause?: unknown): ShardingError {
-  return new ShardingError(
-    REPLICA.test(label) ? 'replica_unavailable' : 'shard_unavailable',
-    `${described(label)} ${what}`,
-    cause === undefined ? undefined : { cause },
-  );
+  const code = REPLICA.test(label) ? 'replica_unavailable' : 'shard_unavailable';
+  const options = cause === undefined ? undefined : { cause };
+  return ofDatabase(label, new ShardingError(code, `${described(label)} ${what}`, options));
 }
 
 /** What the usual codes mean to the one who reads the log. */

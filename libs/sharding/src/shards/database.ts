@@ -95,7 +95,7 @@ export class Database {
     this.telemetry = telemetry ?? new Telemetry();
     this.breaker = new Breaker({
       label: this.label,
-      probe: () => this.probe('breaker', BREAKER_PROBE_MS, (client) => client.query('select 1')),
+      probe: () => this.#look(),
       active: () => this.stats().active,
       opened: () => this.#source && dropIdle(this.#source),
     });
@@ -248,6 +248,15 @@ export class Database {
   async #logIn(limitMs: number): Promise<void> {
     const config = await this.#way.ofPool(limitMs);
     await withDedicatedConnection({ config, limitMs, applicationName: undefined }, async () => undefined);
+  }
+
+  /** Whether the pool could connect: by its own way. A pooler without a free server is no failure. */
+  async #look(): Promise<void> {
+    if (this.#way.avoidsPooler) return this.#logIn(BREAKER_PROBE_MS);
+    const config = await this.#way.ofPool(BREAKER_PROBE_MS);
+    const applicationName = this.#way.applicationName('breaker');
+    const options = { config, limitMs: BREAKER_PROBE_MS, applicationName };
+    await withDedicatedConnection(options, (client) => client.query('select 1'));
   }
 
   async #build(): Promise<DataSource> {

@@ -8,12 +8,13 @@ import {
   isReadOnly,
   isReadTimeout,
   isServerError,
-  isSilence,
+  ofDatabase,
   statementError,
   unavailable,
 } from './database-failure.js';
 import { beginSql } from './begin.js';
 import { isPureRead } from './reads/pure-read.js';
+import { mayBeDone } from './statement-outcome.js';
 import { refuseSessionUse, SESSION_STATEMENT } from './session-use.js';
 import { currentScope } from './work-scope.js';
 import type { DataSource, QueryRunner } from 'typeorm';
@@ -131,6 +132,7 @@ export class ShardRunner extends (PostgresQueryRunner as unknown as RunnerClass)
     const { telemetry, place } = this.#database;
     const askedAt = performance.now();
     let error: unknown;
+    if (mark) await this.connect(); // what cannot be sent is no write
     mark?.wrote();
     try {
       return await this.scoped(sql, rest);
@@ -203,10 +205,10 @@ export class ShardRunner extends (PostgresQueryRunner as unknown as RunnerClass)
     if (isReadTimeout(error) || isConnectionFailure(error)) void breaker.look();
     else if (isServerError(error)) breaker.answered();
     if (demoted) throw unavailable(label, 'is read-only (25006): it is no primary any more', error);
-    if (isSilence(error) && !this.isTransactionActive && !this.readOnly && !isPureRead(sql)) {
+    if (!this.isTransactionActive && !this.readOnly && mayBeDone(sql, error)) {
       throw outcomeUnknown(`a statement on ${described(label)}, outside of a transaction,`, error);
     }
-    throw refused(this.#database, error, reason);
+    throw ofDatabase(label, refused(this.#database, error, reason));
   }
 }
 

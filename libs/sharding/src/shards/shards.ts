@@ -153,16 +153,20 @@ export class Shards {
     work: (db: ShardDb) => Promise<T> | T,
     options: EachOptions = {},
   ): Promise<ShardOutcome<Shard, T>[]> {
-    const { width = DEFAULT_WIDTH, deadlineMs = DEFAULT_EACH_DEADLINE_MS, signal } = options;
-    if (!Number.isInteger(width) || width < 1) {
-      throw new ShardingError('invalid_options', 'width is a whole number of at least 1');
-    }
+    return this.#fanOut(options, async (shard) => work(await shard.primary()));
+  }
+
+  /** {@link each} with the reader of every shard instead of its primary. */
+  async eachReader<T>(
+    work: (reader: Reader, shard: Shard) => Promise<T> | T,
+    options: EachOptions = {},
+  ): Promise<ShardOutcome<Shard, T>[]> {
+    return this.#fanOut(options, (shard) => work(shard.reader(), shard));
+  }
+
+  /** Notes that the running work uses every shard, for its metrics. */
+  noteAll(): void {
     for (const { name } of this.#shards) this.#keys.routed?.(name);
-    return fanOut(this.#shards, width, (shard) =>
-      within(`the work on shard "${shard.name}"`, { deadlineMs, signal }, async () =>
-        work(await shard.primary()),
-      ),
-    );
   }
 
   /** A shard by name. @throws ShardingError `unknown_shard` */
@@ -184,5 +188,18 @@ export class Shards {
     const reader = (await this.route(key)).reader(mode);
     reader.assertAvailable();
     return reader;
+  }
+
+  async #fanOut<T>(
+    { width = DEFAULT_WIDTH, deadlineMs = DEFAULT_EACH_DEADLINE_MS, signal }: EachOptions,
+    work: (shard: Shard) => Promise<T> | T,
+  ): Promise<ShardOutcome<Shard, T>[]> {
+    if (!Number.isInteger(width) || width < 1) {
+      throw new ShardingError('invalid_options', 'width is a whole number of at least 1');
+    }
+    this.noteAll();
+    return fanOut(this.#shards, width, (shard) =>
+      within(`the work on shard "${shard.name}"`, { deadlineMs, signal }, async () => work(shard)),
+    );
   }
 }

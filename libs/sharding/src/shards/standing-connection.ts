@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import pLimit from 'p-limit';
+import { isConnectionFailure, isServerError } from './database-failure.js';
 import { dedicatedConnection } from './dedicated-connection.js';
 import type pg from 'pg';
 import type { DedicatedConnection } from './dedicated-connection.js';
@@ -12,8 +13,8 @@ export interface StandingOptions {
 }
 
 /**
- * One connection outside the pool that stays open between its statements. It connects when a statement needs it; a
- * statement that fails or is late ends the connection, and the next one begins anew.
+ * One connection outside the pool that stays open between its statements. It connects when a statement needs it; one
+ * that is lost, or late, ends the connection, and the next statement begins anew.
  */
 export class StandingConnection {
   readonly #options: StandingOptions;
@@ -21,6 +22,8 @@ export class StandingConnection {
   readonly #outside = new AsyncResource('nestjs-sharding.standing');
   #open: DedicatedConnection | undefined;
   #closed = false;
+  /** Called when a connection has ended, for whatever reason. */
+  onEnd: () => void = () => undefined;
 
   constructor(options: StandingOptions) {
     this.#options = options;
@@ -38,8 +41,10 @@ export class StandingConnection {
 
   /** Ends the connection: the next statement proves that a new one can be made. */
   drop(): void {
-    this.#open?.destroy();
+    const open = this.#open;
     this.#open = undefined;
+    open?.destroy();
+    if (open) this.onEnd();
   }
 
   close(): void {
@@ -55,7 +60,7 @@ export class StandingConnection {
       const left = Math.max(1, ends - performance.now());
       return (await connection.within(left, connection.client.query<Row>(sql))).rows;
     } catch (error) {
-      this.drop();
+      if (!isServerError(error) || isConnectionFailure(error)) this.drop(); // a wrong statement harms no connection
       throw error;
     }
   }
@@ -63,9 +68,10 @@ export class StandingConnection {
   async #connect(limitMs: number): Promise<DedicatedConnection> {
     const { config, applicationName } = this.#options;
     const connection = dedicatedConnection(await config(), applicationName);
+    if (this.#closed) throw new Error('connection closed'); // meanwhile
     this.#open = connection;
     connection.client.once('end', () => {
-      if (this.#open === connection) this.#open = undefined;
+      if (this.#open === connection) this.drop();
     });
     await connection.within(limitMs, connection.client.connect());
     if (this.#open === connection) return connection;

@@ -1,7 +1,7 @@
 import { ShardingError } from '@app/routing';
 import { beginSql } from './begin.js';
-import { ANSWER_GRACE_MS } from './data-source-options.js';
-import { described } from './database-failure.js';
+import { answerLimit } from './data-source-options.js';
+import { described, unavailable } from './database-failure.js';
 import { outcomeUnknown } from './shard-runner.js';
 import { active, asControl, Transaction } from './transaction.js';
 import { within } from './work-scope.js';
@@ -124,6 +124,7 @@ class Attempt<T> {
       const answered = this.#committing.then(() => true as const);
       if (await Promise.race([answered, soon(false as const)])) return this.#value.done;
       await discard(level.runner, 'its commit was not answered');
+      if (level.readOnly) throw unavailable(this.place.database.label, 'lost the connection', error);
       throw outcomeUnknown(`the commit on ${level.described}`, error);
     }
     if (level) await rollback(level);
@@ -157,7 +158,7 @@ function serialise(runner: PostgresRunner, outermost: Transaction): void {
 async function begin(runner: PostgresRunner, options: TxOptions, database: Database): Promise<void> {
   const { readOnly = false, statementTimeoutMs: limitMs } = options;
   runner.readOnly = readOnly;
-  if (limitMs !== undefined) await runner.answersWithin(limitMs === 0 ? 0 : limitMs + ANSWER_GRACE_MS);
+  if (limitMs !== undefined) await runner.answersWithin(answerLimit(limitMs));
   await runner.begin(beginSql(options, database));
 }
 

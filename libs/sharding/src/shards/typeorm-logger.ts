@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common';
+import { queryText } from './query-text.js';
 import type { Logger as TypeOrmLogger } from 'typeorm';
 
 /** Logs slow statements and TypeORM's own warnings under the target's name; never parameters, never row content. */
@@ -14,7 +15,7 @@ export class TargetLogger implements TypeOrmLogger {
   logQueryError(): void {}
 
   logQuerySlow(time: number, query: string): void {
-    this.#logger.warn(`slow statement, ${time} ms: ${query.slice(0, 2000)}`);
+    this.#logger.warn(`slow statement, ${time} ms: ${queryText(query)}`);
   }
 
   logSchemaBuild(): void {}

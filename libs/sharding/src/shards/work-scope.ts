@@ -19,7 +19,7 @@ export interface WorkLimits {
 const CANCEL_GRACE_MS = 2500;
 
 /** The longest timer of Node; a longer one would fire at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 const scopes = new AsyncLocalStorage<WorkScope>();
 

@@ -47,7 +47,11 @@ export function isPureRead(sql: string): boolean {
   return pure;
 }
 
+/** What certainly is no read, by its first word. */
+const BEGINS_AS_WRITE = /^\s*(insert|update|delete|merge|copy|call|do|create|alter|drop|truncate|commit)\b/i;
+
 function readsOnly(sql: string): boolean {
+  if (BEGINS_AS_WRITE.test(sql)) return false;
   const bare = sql.replace(QUOTED, (quoted) => {
     if (ODD.test(quoted)) return "'";
     return quoted.startsWith('"') ? '"' : ' ';

@@ -1,5 +1,5 @@
 import { ShardingError } from '@app/routing';
-import { described, failureCode, isPoolTimeout, unavailable } from '../database-failure.js';
+import { described, failureCode, isPoolTimeout, originOf, unavailable } from '../database-failure.js';
 import { readTarget, replicaOnlyTarget } from './read-policy.js';
 import type { DataSource } from 'typeorm';
 import type { Database } from '../database.js';
@@ -59,9 +59,10 @@ export class Reads {
     try {
       return await readOn(database, work);
     } catch (error) {
-      const lost = replicaFailure(error);
+      const lost = replicaFailure(error, database.label);
       if (!lost) throw error;
       if (lost === 'gone') this.replica?.suspect(error);
+      if (lost === 'session') this.replica?.onSuspicion();
       if (mode === 'policy' && this.fallback === 'primary') return readOn(this.primary, work);
       throw error instanceof ShardingError
         ? error
@@ -78,17 +79,10 @@ export class Reads {
     const target = this.target(mode);
     if (target === 'unavailable') throw this.unavailable(mode);
     if (target === 'primary' || !replica) return this.primary;
-    if (!causality || (await this.covers(causality, replica))) return replica.database;
+    const covers = !causality || (await causality.allows(replica).catch(() => false)); // a position that nobody tells
+    if (covers) return replica.database;
     if (mode === 'policy') return this.primary;
-    throw unavailable(replica.database.label, 'has not replayed what this context has written');
-  }
-
-  private async covers(causality: Causality, replica: Replica): Promise<boolean> {
-    try {
-      return await causality.allows(replica);
-    } catch (error) {
-      throw unavailable(this.primary.label, 'could not tell its position', error);
-    }
+    throw unavailable(replica.database.label, 'is not known to have replayed what this context has written');
   }
 
   private target(mode: ReadMode): ReadTarget {
@@ -117,26 +111,29 @@ export class Reads {
   }
 }
 
-/** @throws what `work` throws; a COMMIT without an answer leaves nothing unknown where nothing was written */
-async function readOn<T>(database: Database, work: ReadWork<T>): Promise<T> {
-  try {
-    return await work(database.opened ?? (await database.open()), database);
-  } catch (error) {
-    if (!(error instanceof ShardingError) || error.code !== 'commit_unknown') throw error;
-    throw error.cause instanceof ShardingError
-      ? error.cause
-      : unavailable(database.label, 'lost the connection', error.cause);
-  }
+function readOn<T>(database: Database, work: ReadWork<T>): Promise<T> {
+  const { opened } = database;
+  return opened ? work(opened, database) : database.open().then((source) => work(source, database));
 }
 
-/** Whether the replica, not the statement, is to blame: it is gone or busy, or its recovery needed what the read used. */
-function replicaFailure(error: unknown): 'gone' | 'busy' | 'conflict' | undefined {
+/**
+ * Whether this replica, not the statement or another database, is to blame: it is gone, one session of it ended, it is
+ * busy, or its recovery needed what the read used. A session that waited too long in its transaction is the caller's own.
+ */
+function replicaFailure(error: unknown, label: string): 'gone' | 'session' | 'busy' | 'conflict' | undefined {
+  if (originOf(error) !== label) return undefined;
   if (!(error instanceof ShardingError)) {
     return RECOVERY_CONFLICTS.has(failureCode(error) ?? '') ? 'conflict' : undefined;
   }
   if (error.code !== 'replica_unavailable') return undefined;
+  const code = failureCode(error.cause) ?? '';
+  if (IDLE_TOO_LONG.has(code)) return undefined;
+  if (code === SESSION_ENDED) return 'session';
   return isPoolTimeout(error.cause) ? 'busy' : 'gone';
 }
+
+const SESSION_ENDED = '57P01';
+const IDLE_TOO_LONG = new Set(['25P03', '25P04']);
 
 /** On a replica serialization failures and deadlocks are conflicts with recovery, and nothing else. */
 const RECOVERY_CONFLICTS = new Set(['40001', '40P01']);

@@ -16,6 +16,7 @@ interface Sample {
  */
 export class ReplicaLag {
   #replayed: Lsn | undefined;
+  #newest: Lsn | undefined;
   /** Not replayed yet, oldest first. */
   #pending: Sample[] = [];
   #caughtUpAt: number | undefined;
@@ -28,8 +29,14 @@ export class ReplicaLag {
     return this.#replayed;
   }
 
+  /** The last position of the primary that is remembered, replayed or not. */
+  get newestSample(): Lsn | undefined {
+    return this.#newest;
+  }
+
   /** The primary was at `lsn`. */
   primaryAt(lsn: Lsn, now: number): void {
+    this.#newest = lsn;
     while ((this.#pending.at(-1)?.lsn ?? lsn) > lsn) this.#pending.pop(); // it is another primary: a failover, a restore
     if (this.#pending.at(-1)?.lsn === lsn) return;
     this.#pending.push({ lsn, at: now });
@@ -43,6 +50,11 @@ export class ReplicaLag {
     this.#claimedMs = claimedMs;
     this.#askedAt = now;
     this.#settle(now);
+  }
+
+  /** The replica that has said so may be another one now: until it is asked again nothing is known. */
+  forgetReplayed(): void {
+    this.#replayed = undefined;
   }
 
   /** Undefined before the replica was seen. */

@@ -6,8 +6,8 @@ const FIRST_LOOK_MS = 1000;
 
 /** The probe loop of one replica: apart from every request and from the loops of other replicas. */
 export class ReplicaMonitor {
-  readonly #stopped = new AbortController();
-  #woken = new AbortController();
+  #stopped = false;
+  #pausing = new AbortController();
   #suspected = false;
   #loop: Promise<void> | undefined;
 
@@ -17,7 +17,7 @@ export class ReplicaMonitor {
   ) {
     replica.onSuspicion = () => {
       this.#suspected = true; // also in the middle of a probe: it may have looked before
-      this.#woken.abort();
+      this.#pausing.abort();
     };
   }
 
@@ -31,23 +31,23 @@ export class ReplicaMonitor {
 
   /** Ends the loop; a step under way ends by its own bound. */
   stop(): void {
-    this.#stopped.abort();
+    this.#stopped = true;
+    this.#pausing.abort();
   }
 
   async #run(): Promise<void> {
-    const { signal } = this.#stopped;
-    while (!signal.aborted) {
-      if (!this.#suspected) await this.#pause(signal);
+    while (!this.#stopped) {
+      if (!this.#suspected) await this.#pause();
       this.#suspected = false;
-      if (!signal.aborted) await this.replica.probe();
+      if (!this.#stopped) await this.replica.probe();
     }
   }
 
   /** A little different each time, so that processes started together do not ask together. */
-  async #pause(signal: AbortSignal): Promise<void> {
-    this.#woken = new AbortController();
+  async #pause(): Promise<void> {
+    this.#pausing = new AbortController();
+    const { signal } = this.#pausing;
     const jittered = this.intervalMs * (0.9 + Math.random() / 5);
-    const either = AbortSignal.any([signal, this.#woken.signal]);
-    await pause(jittered, undefined, { ref: false, signal: either }).catch(() => undefined);
+    await pause(jittered, undefined, { ref: false, signal }).catch(() => undefined);
   }
 }

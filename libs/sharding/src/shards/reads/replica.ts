@@ -71,6 +71,7 @@ export class Replica {
     this.#table = migrationsTable;
     this.#connection = database.standing('replica-monitor');
     this.#primary = primary.standing('replica-monitor');
+    this.#connection.onEnd = () => this.#lag.forgetReplayed();
     this.wal = new WalPosition(this.#primary, (lsn) => this.#lag.primaryAt(lsn, performance.now()));
     this.#watch = new ReplayWatch(() => this.#askReplayed());
   }
@@ -114,8 +115,9 @@ export class Replica {
   async probe(): Promise<void> {
     await this.wal.sample(PROBE_LIMIT_MS).catch(() => undefined); // without it the lag is what it was
     try {
-      await this.#askReplayed();
+      const replayed = await this.#askReplayed();
       if (this.#parityIsDue()) await this.#compare();
+      if (this.#migrationsReady) await this.#assertBehind(replayed);
       this.#connectionReady = true;
       this.#failedProbes = 0;
       this.database.noteProbe();
@@ -124,6 +126,16 @@ export class Replica {
       this.database.noteFailure(error);
       if (++this.#failedProbes === PROBES_TO_GIVE_UP) void this.database.discard('stopped answering');
       this.#notReady(failureReason(error));
+    }
+  }
+
+  /** A replica that is ahead of its primary follows another history: of before a restore, or a failover. */
+  async #assertBehind(replayed: Lsn): Promise<void> {
+    const sampled = this.#lag.newestSample;
+    if (sampled === undefined || replayed <= sampled) return;
+    const now = await this.wal.current().catch(() => undefined); // a primary that is down has no position
+    if (now !== undefined && replayed > now) {
+      throw new NotAReplica('is ahead of its primary: it follows another history');
     }
   }
 
