@@ -34,10 +34,10 @@ afterAll(() => {
 const pidOf = (name: string) => Number(new RegExp(`^${name} pid (\\d+)$`, 'm').exec(output)?.[1]);
 const down = async () => Object.keys(((await call(`${url}/health`)).body as { error: object }).error);
 
-it('prints where it listens, a process id a server, and three requests', () => {
+it('prints where it listens, a process id a server, and four requests', () => {
   expect(output).toContain(`\nready ${url}\n`);
   for (const name of ['control', 'shard0', 'shard1']) expect(isAlive(pidOf(name))).toBe(true);
-  expect(output.match(/^curl .*$/gm)).toHaveLength(3);
+  expect(output.match(/^curl .*$/gm)).toHaveLength(4);
 });
 
 it('serves acme from shard0 and globex from shard1', async () => {

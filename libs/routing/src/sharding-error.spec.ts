@@ -30,6 +30,7 @@ describe('ShardingError', () => {
       'cross_tenant 403 false',
       'unknown_shard 400 false',
       'cross_shard_transaction 400 false',
+      'cross_shard_denied 403 false',
       'cross_shard_write 400 false',
       'cross_shard_unsupported 400 false',
       'invalid_cursor 400 false',

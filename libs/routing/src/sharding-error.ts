@@ -17,6 +17,8 @@ export const SHARDING_ERRORS = {
   unknown_shard: { status: 400, retryable: false },
   /** A transaction on one shard was about to contain work on another. */
   cross_shard_transaction: { status: 400, retryable: false },
+  /** Reading across tenants is allowed to nobody, or not to this caller. */
+  cross_shard_denied: { status: 403, retryable: false },
   /** A write was asked for where only reads exist: across shards. */
   cross_shard_write: { status: 400, retryable: false },
   /** What was asked for cannot be merged from the answers of several shards without loss. */

@@ -7,6 +7,20 @@ export type { HealthOptions } from './health/health-paths.js';
 export type { MetricsOptions, MetricsRegistry } from './metrics/metrics-paths.js';
 export { migrate } from './migrations/migrate.js';
 export type { MigrationLog } from './migrations/migrate.js';
+export { CrossShardFinder } from './repository/cross-shard-finder.decorator.js';
+export type { CrossShardFanOut, CrossShardTarget } from './repository/cross-shard-reads.js';
+export { CrossShard } from './repository/cross-shard.decorator.js';
+export type { CrossShardRepository } from './repository/scatter/cross-shard-repository.js';
+export { ScatterRepository, scatterRepository } from './repository/scatter/scatter-repository.js';
+export type { ScatterSettings } from './repository/scatter/scatter.js';
+export {
+  InjectShardedRepository,
+  shardedRepositoryToken,
+} from './repository/inject-sharded-repository.decorator.js';
+export { ShardedEntity } from './repository/sharded-entity.js';
+export type { ShardedEntityOptions } from './repository/sharded-entity.js';
+export { ShardedRepository } from './repository/sharded-repository.js';
+export type { RepositoryParts } from './repository/repository-parts.js';
 export { CONTROL_DATA_SOURCE, CONTROL_READER, InjectControl } from './request/inject-control.decorator.js';
 export { RoutingContext, setRoutingKey, tenantOf } from './request/routing-context.js';
 export { SESSION_COOKIE, SESSION_HEADER } from './request/session/session-response.js';

@@ -8,6 +8,8 @@ import { resolveOptions } from './config/resolve-options.js';
 import { healthPaths } from './health/health-paths.js';
 import { metricsPaths } from './metrics/metrics-paths.js';
 import { optionalModules } from './optional-modules.js';
+import { CrossShardReads } from './repository/cross-shard-reads.js';
+import { featureProviders } from './repository/feature.js';
 import { CONTROL_DATA_SOURCE, CONTROL_READER } from './request/inject-control.decorator.js';
 import { RequestMount } from './request/request-mount.js';
 import { RequiredTenantMiddleware } from './request/required-tenant.middleware.js';
@@ -33,6 +35,7 @@ import type {
   Provider,
   Type,
 } from '@nestjs/common';
+import type { Feature } from './repository/feature.js';
 import type { Control } from './shards/control.js';
 import type { ShardingSetup } from './optional-modules.js';
 import type { ShardingOptions, ShardingOptionsFactory } from './sharding.options.js';
@@ -74,6 +77,20 @@ export class ShardingModule
     return shardingModule(options, asyncProviders(options), options.imports);
   }
 
+  /**
+   * Provides a `ShardedRepository` for each entity with `@ShardedEntity`, and each repository class of your own.
+   *
+   * @throws ShardingError `invalid_topology` at boot for an entity without a tenant column
+   */
+  static forFeature(features: readonly Feature[]): DynamicModule {
+    const providers = featureProviders(features);
+    return {
+      module: class ShardingFeatureModule {},
+      providers,
+      exports: providers.map(({ provide }) => provide),
+    };
+  }
+
   configure(consumer: MiddlewareConsumer): void {
     this.requests.mount(consumer, this.settings);
     this.routes.mount();
@@ -110,7 +127,7 @@ function shardingModule(
     global: true,
     imports: [...imports, ...optionalModules(setup)],
     providers: [...settings, ...runtimeProviders(mountedPaths(setup))],
-    exports: [Shards, ShardedDb, RoutingContext, CONTROL_DATA_SOURCE, CONTROL_READER, Fleet],
+    exports: [Shards, ShardedDb, RoutingContext, CONTROL_DATA_SOURCE, CONTROL_READER, Fleet, CrossShardReads],
   };
 }
 
@@ -177,6 +194,16 @@ function runtimeProviders(openPaths: readonly string[]): Provider[] {
       inject: [SETTINGS, Fleet, RoutingContext],
       useFactory: ({ topology, router }: ShardingSettings, { shards }: Fleet, keys: RoutingContext) =>
         new Shards({ topology, shards, router: router ?? new HashRouter(), keys }),
+    },
+    {
+      provide: CrossShardReads,
+      inject: [SETTINGS, Shards],
+      useFactory: ({ crossShard: { access, scatter, cursorSecret } }: ShardingSettings, shards: Shards) =>
+        new CrossShardReads({
+          shards,
+          access,
+          scatter: { scatter, ...(cursorSecret && { cursorSecret: cursorSecret.reveal() }) },
+        }),
     },
     controlProvider(CONTROL_DATA_SOURCE, (control) => control.dataSource),
     controlProvider(CONTROL_READER, (control) => control.reader()),

@@ -1,4 +1,5 @@
 import { IsArray, IsBoolean, IsIn, IsInt, IsOptional, IsString, Matches, Min } from 'class-validator';
+import type { ExecutionContext } from '@nestjs/common';
 import type { ShardRouter, SlotSpec } from '@app/routing';
 import type { TenancyOptions } from './tenancy.options.js';
 import type {
@@ -17,9 +18,19 @@ export type ReplicaFallback = (typeof REPLICA_FALLBACKS)[number];
 export const READ_YOUR_WRITES = ['off', 'request', 'session'] as const;
 export type ReadYourWrites = (typeof READ_YOUR_WRITES)[number];
 
+/** Whether reads over all shards are welcome. */
+export const SCATTER_POLICIES = ['allow', 'warn', 'deny'] as const;
+export type ScatterPolicy = (typeof SCATTER_POLICIES)[number];
+
 /** What stands between this process and a database. */
 export const POOLERS = ['none', 'transaction'] as const;
 export type Pooler = (typeof POOLERS)[number];
+
+/**
+ * Decides who may read across tenants. The context is that of the handler, or undefined for
+ * `repository.acrossTenants()`, which asks at once and takes a boolean only.
+ */
+export type CrossShardAccess = (context: ExecutionContext | undefined) => boolean | Promise<boolean>;
 
 const IsPostgresUrl = () =>
   Matches(/^postgres(?:ql)?:\/\/\S+$/i, { message: 'must be a postgres:// or postgresql:// URL' });
@@ -219,6 +230,16 @@ export class DatabaseOptions {
   @IsBoolean()
   cancelOnDisconnect?: boolean;
 
+  /** Reads over all shards: `warn` logs each as a warning, `deny` refuses them. Default `allow`. */
+  @IsOptional()
+  @IsIn(SCATTER_POLICIES)
+  scatter?: ScatterPolicy;
+
+  /** Signs page cursors; at least 32 bytes, the same in every process. Default: one that ends with the process. */
+  @IsOptional()
+  @IsString()
+  cursorSecret?: string;
+
   @IsOptional()
   @IsArray()
   shards?: ShardOptions[];
@@ -243,6 +264,8 @@ export interface ShardingOptions {
   createDataSource?: CreateDataSource | undefined;
   /** Chooses the shard of a key. Default: the slot map (`HashRouter`). */
   router?: ShardRouter | undefined;
+  /** Who may read across tenants, by `@CrossShard()` and `acrossTenants()`. Default: nobody. */
+  crossShardAccess?: CrossShardAccess | undefined;
   /** Migration classes; control first, then the shards in declaration order. */
   migrations?: { control?: MigrationList; shards?: MigrationList } | undefined;
 }

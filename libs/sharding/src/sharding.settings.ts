@@ -1,7 +1,13 @@
 import type { KeyObject } from 'node:crypto';
 import type { ShardRouter, Topology } from '@app/routing';
 import type { Secret } from './secret.js';
-import type { Pooler, ReadYourWrites, ReplicaFallback } from './sharding.options.js';
+import type {
+  Pooler,
+  ReadYourWrites,
+  ReplicaFallback,
+  CrossShardAccess,
+  ScatterPolicy,
+} from './sharding.options.js';
 import type {
   CreateDataSource,
   EntityList,
@@ -30,6 +36,7 @@ export interface ShardingSettings {
   readonly drainTimeoutMs: number;
   readonly reads: ReadSettings;
   readonly cancelOnDisconnect: boolean;
+  readonly crossShard: CrossShardSettings;
   readonly typeorm: TypeOrmSettings;
   readonly migrations: { readonly control: MigrationList; readonly shards: MigrationList };
 }
@@ -38,6 +45,14 @@ export interface ShardSettings {
   readonly name: string;
   readonly primary: DatabaseSettings;
   readonly replica?: ReplicaSettings;
+}
+
+/** Reads across tenants. */
+export interface CrossShardSettings {
+  readonly access?: CrossShardAccess;
+  readonly scatter: ScatterPolicy;
+  /** Absent: page cursors end with the process. */
+  readonly cursorSecret?: Secret;
 }
 
 export interface ReplicaSettings {

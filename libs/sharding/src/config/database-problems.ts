@@ -27,7 +27,7 @@ export function databaseProblems(
   return [
     ...problems,
     ...shards.flatMap((shard, index) => (shard.name === 'control' ? [reservedName(index)] : [])),
-    ...sessionProblems(database, as),
+    ...secretProblems(database, as),
     ...directoryProblems(database, as),
     ...urlProblems(database, shards, as),
   ];
@@ -38,18 +38,19 @@ function reservedName(index: number): string {
 }
 
 /** The shortest key of an HMAC-SHA256 that is worth the name. */
-const SESSION_SECRET_BYTES = 32;
+const SECRET_BYTES = 32;
 
-function sessionProblems(
-  { readYourWrites, sessionSecret }: DatabaseOptions,
-  as: (key: string) => string,
-): string[] {
-  const key = `database.${as('sessionSecret')}`;
-  if (typeof sessionSecret === 'string' && Buffer.byteLength(sessionSecret) < SESSION_SECRET_BYTES) {
-    return [`${key}: must have at least ${SESSION_SECRET_BYTES} bytes`];
+function secretProblems(database: DatabaseOptions, as: (key: string) => string): string[] {
+  const short = (['sessionSecret', 'cursorSecret'] as const).filter((key) => {
+    const secret: unknown = database[key];
+    return typeof secret === 'string' && Buffer.byteLength(secret) < SECRET_BYTES;
+  });
+  const problems = short.map((key) => `database.${as(key)}: must have at least ${SECRET_BYTES} bytes`);
+  if (database.readYourWrites === 'session' && database.sessionSecret === undefined) {
+    const mode = `${as('readYourWrites')} = "session"`;
+    problems.push(`database.${as('sessionSecret')}: is needed with ${mode}; it signs the tokens`);
   }
-  if (readYourWrites !== 'session' || sessionSecret !== undefined) return [];
-  return [`${key}: is needed with ${as('readYourWrites')} = "session"; it signs the tokens`];
+  return problems;
 }
 
 function directoryProblems(database: DatabaseOptions, as: (key: string) => string): string[] {

@@ -42,6 +42,8 @@ const DATABASE: Record<string, [string, unknown]> = {
   replicaProbeIntervalMs: ['12', 12],
   sessionSecret: ['k'.repeat(32), 'k'.repeat(32)],
   cancelOnDisconnect: ['TRUE', true],
+  scatter: ['warn', 'warn'],
+  cursorSecret: ['c'.repeat(32), 'c'.repeat(32)],
 };
 const SHARD: Record<string, [string, unknown]> = {
   name: ['s0', 's0'],

@@ -10,6 +10,7 @@ const CODE_KEYS = [
   'subscribers',
   'typeorm',
   'createDataSource',
+  'crossShardAccess',
   'router',
   'migrations',
 ];

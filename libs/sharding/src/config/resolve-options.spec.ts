@@ -50,6 +50,7 @@ describe('settings', () => {
       typeorm: { shardEntities: [], controlEntities: [], subscribers: [] },
       reads: { readYourWrites: 'request', causalWaitMs: 100, probeIntervalMs: 1000 },
       cancelOnDisconnect: false,
+      crossShard: { scatter: 'allow' },
       migrations: { control: [], shards: [] },
     });
     expect(settings.typeorm.options).toEqual({});

@@ -9,6 +9,7 @@ import { tenancySettings } from './tenancy-settings.js';
 import type { ShardInput, ShardRouter } from '@app/routing';
 import type { ShardingOptions, ShardOptions } from '../sharding.options.js';
 import type {
+  CrossShardSettings,
   DatabaseSettings,
   ReadSettings,
   ShardingSettings,
@@ -26,6 +27,7 @@ const DEFAULTS = {
   statementTimeoutMs: 30_000,
   idleInTransactionTimeoutMs: 60_000,
   readYourWrites: 'request',
+  scatter: 'allow',
   causalWaitMs: 100,
   maxReplicaLagMs: 0,
   replicaProbeIntervalMs: 1000,
@@ -60,6 +62,7 @@ export function resolveOptions(options: ShardingOptions, style: KeyStyle = 'code
     drainTimeoutMs: database.drainTimeoutMs ?? DEFAULTS.drainTimeoutMs,
     reads: readSettings(database),
     cancelOnDisconnect: database.cancelOnDisconnect ?? false,
+    crossShard: crossShardSettings(database, options),
     typeorm: typeOrmSettings(options),
     migrations: Object.freeze({
       control: options.migrations?.control ?? [],
@@ -126,6 +129,17 @@ function shardInput(shard: Partial<ShardOptions>): ShardInput {
     ...(typeof group === 'number' && { group }),
     ...(typeof member === 'number' && { member }),
   };
+}
+
+function crossShardSettings(
+  { scatter, cursorSecret }: DatabaseOptions,
+  { crossShardAccess }: ShardingOptions,
+): CrossShardSettings {
+  return Object.freeze({
+    ...(crossShardAccess && { access: crossShardAccess }),
+    scatter: scatter ?? DEFAULTS.scatter,
+    ...(cursorSecret !== undefined && { cursorSecret: new Secret(cursorSecret) }),
+  });
 }
 
 function readSettings(database: DatabaseOptions): ReadSettings {
@@ -211,7 +225,7 @@ function placeSettings(target: string, own: PlaceOptions, shared: DatabaseOption
 }
 
 /** Checks what only code gives, as far as a wrong value would show only later. */
-function codeProblems({ typeorm, router, createDataSource }: ShardingOptions): string[] {
+function codeProblems({ typeorm, router, createDataSource, crossShardAccess }: ShardingOptions): string[] {
   const problems: string[] = [];
   if (typeorm !== undefined && !isRecord(typeorm)) problems.push('typeorm: must be an object');
   const options = isRecord(typeorm) ? typeorm : {};
@@ -226,6 +240,9 @@ function codeProblems({ typeorm, router, createDataSource }: ShardingOptions): s
   }
   if (createDataSource !== undefined && typeof createDataSource !== 'function') {
     problems.push('createDataSource: must be a function');
+  }
+  if (crossShardAccess !== undefined && typeof crossShardAccess !== 'function') {
+    problems.push('crossShardAccess: must be a function');
   }
   return problems;
 }

@@ -1,0 +1,106 @@
+import { ShardingError } from '@app/routing';
+import { ScatterRepository } from './scatter/scatter-repository.js';
+import { crossShardFinders } from './cross-shard-finder.decorator.js';
+import { ShardedRepository } from './sharded-repository.js';
+import { tenantScopeOf } from './sharded-entity.js';
+import type { ExecutionContext } from '@nestjs/common';
+import type { ObjectLiteral } from 'typeorm';
+import type { CrossShardAccess } from '../sharding.options.js';
+import type { ShardOutcome } from '../shards/fan-out.js';
+import type { Shard } from '../shards/shard.js';
+import type { EachOptions, Shards } from '../shards/shards.js';
+import type { Reader } from '../shards/reads/reader.js';
+import type { CrossShardRepository } from './scatter/cross-shard-repository.js';
+import type { ScatterSettings } from './scatter/scatter.js';
+import type { EntityClass } from './sharded-entity.js';
+
+/** What `@CrossShard()` gives without an entity: reads of every shard, by its read policy. */
+export interface CrossShardFanOut {
+  /** Every shard in declaration order. */
+  readonly shards: readonly { readonly name: string; readonly group: number; readonly slots: number }[];
+  /** Runs `work` with a reader of every shard: bounded, in order, never stopped by a failure. */
+  each<T>(
+    work: (reader: Reader, shard: Shard) => Promise<T> | T,
+    options?: EachOptions,
+  ): Promise<ShardOutcome<Shard, T>[]>;
+}
+
+/** A custom repository whose declared finders run across shards. */
+export interface CrossShardFinders {
+  readonly entity: EntityClass;
+  readonly prototype: object;
+}
+
+/** What `@CrossShard` takes. */
+export type CrossShardTarget = EntityClass | CrossShardFinders;
+
+interface CrossShardParts {
+  readonly shards: Shards;
+  readonly access: CrossShardAccess | undefined;
+  readonly scatter: ScatterSettings;
+}
+
+/** Makes the repositories that read across tenants, for those who may. */
+export class CrossShardReads {
+  readonly #parts: CrossShardParts;
+  readonly #made = new WeakMap<object, object>();
+
+  constructor(parts: CrossShardParts) {
+    this.#parts = parts;
+  }
+
+  /** @throws ShardingError `cross_shard_denied` */
+  async assertMay(context: ExecutionContext): Promise<void> {
+    if ((await this.#decide(context)) !== true) throw denied();
+  }
+
+  /** The same outside of a handler. @throws ShardingError `cross_shard_denied` */
+  assertMayNow(): void {
+    if (this.#decide(undefined) !== true) throw denied();
+  }
+
+  /** One repository a class, made at its first use. */
+  repositoryOf(target: CrossShardTarget): CrossShardRepository<ObjectLiteral> {
+    const known = this.#made.get(target);
+    if (known) return known as CrossShardRepository<ObjectLiteral>;
+    const custom = target.prototype instanceof ShardedRepository;
+    const entity = custom ? (target as CrossShardFinders).entity : (target as EntityClass);
+    tenantScopeOf(entity);
+    const { shards, scatter } = this.#parts;
+    const repository = new ScatterRepository(entity, { shards, options: scatter });
+    if (custom) addFinders(repository, target);
+    this.#made.set(target, repository);
+    return repository;
+  }
+
+  fanOut(): CrossShardFanOut {
+    const { shards } = this.#parts;
+    return {
+      shards: shards.all().map(({ name, group, slots }) => ({ name, group, slots })),
+      each: (work, options) => shards.eachReader(work, options),
+    };
+  }
+
+  #decide(context: ExecutionContext | undefined): boolean | Promise<boolean> {
+    const { access } = this.#parts;
+    if (access) return access(context);
+    throw new ShardingError(
+      'cross_shard_denied',
+      'nobody may read across tenants: set crossShardAccess: (context) => boolean in ShardingModule.forRoot()',
+    );
+  }
+}
+
+/** The finders run as they are written, on the repository of all shards. */
+function addFinders(repository: object, { prototype }: CrossShardTarget): void {
+  for (const [name, finder] of crossShardFinders(prototype as object)) {
+    Object.defineProperty(repository, name, { value: finder.bind(repository) });
+  }
+}
+
+function denied(): ShardingError {
+  return new ShardingError(
+    'cross_shard_denied',
+    'crossShardAccess does not allow this caller to read across tenants',
+  );
+}

@@ -1,0 +1,121 @@
+import { ShardingError } from '@app/routing';
+import { foreignTenant, scopedWhere, tenantColumnOf } from './tenant-conditions.js';
+import { criteriaOf, lockOwn, stamp, writtenBy } from './tenant-writes.js';
+import type {
+  DeleteResult,
+  EntityManager,
+  EntityMetadata,
+  InsertResult,
+  ObjectLiteral,
+  SaveOptions,
+  UpdateResult,
+} from 'typeorm';
+import type { UpsertOptions } from 'typeorm/repository/UpsertOptions.js';
+import type { ShardDb } from '../shards/shard-db.js';
+import type { Tenant } from './tenant-conditions.js';
+
+type Values = Record<string, unknown>;
+
+/** The writes of one entity for one tenant, on one database. */
+export class TenantWriter {
+  constructor(
+    private readonly db: ShardDb,
+    private readonly metadata: EntityMetadata,
+    private readonly tenant: Tenant,
+  ) {}
+
+  /** Stamps and inserts; ids that exist already are the server's error. */
+  insert(values: ObjectLiteral | ObjectLiteral[]): Promise<InsertResult> {
+    this.stamped(values);
+    return this.db.manager.insert(this.metadata.target, values);
+  }
+
+  /**
+   * Inserts or updates. Rows with an id are locked and must be of the tenant; an id that is not stored is inserted, so
+   * that a row that somebody else stores meanwhile is a conflict and never overwritten.
+   */
+  async save<T extends ObjectLiteral | ObjectLiteral[]>(entities: T, options?: SaveOptions): Promise<T> {
+    const written = this.stamped(entities);
+    const save = (manager: EntityManager) =>
+      manager.save(this.metadata.target, entities as ObjectLiteral, options) as Promise<T>;
+    if (!written.some(({ entity, metadata }) => metadata.hasAllPrimaryKeys(entity)))
+      return save(this.db.manager);
+    return this.db.tx(async ({ manager }) => {
+      const missing = await lockOwn(manager, written, this.tenant);
+      for (const { entity, metadata } of written) {
+        if (missing.has(entity)) await manager.insert(metadata.target, entity);
+      }
+      return save(manager);
+    });
+  }
+
+  update(criteria: unknown, values: Values, options?: object): Promise<UpdateResult> {
+    this.assertStays(values);
+    return this.db.manager.update(this.metadata.target, this.scoped(criteria), values, options);
+  }
+
+  delete(criteria: unknown): Promise<DeleteResult> {
+    return this.db.manager.delete(this.metadata.target, this.scoped(criteria));
+  }
+
+  softDelete(criteria: unknown): Promise<UpdateResult> {
+    return this.db.manager.softDelete(this.metadata.target, this.scoped(criteria));
+  }
+
+  restore(criteria: unknown): Promise<UpdateResult> {
+    return this.db.manager.restore(this.metadata.target, this.scoped(criteria));
+  }
+
+  increment(criteria: unknown, column: string, by: number | string): Promise<UpdateResult> {
+    this.assertStays({ [column]: by });
+    return this.db.manager.increment(this.metadata.target, this.scoped(criteria), column, by);
+  }
+
+  decrement(criteria: unknown, column: string, by: number | string): Promise<UpdateResult> {
+    this.assertStays({ [column]: by });
+    return this.db.manager.decrement(this.metadata.target, this.scoped(criteria), column, by);
+  }
+
+  /** With the tenant column among the conflict columns no other tenant's row can be the conflict. */
+  upsert(
+    values: ObjectLiteral | ObjectLiteral[],
+    conflict: string[] | UpsertOptions<ObjectLiteral>,
+  ): Promise<InsertResult> {
+    const paths = Array.isArray(conflict) ? conflict : conflict.conflictPaths;
+    const names = Array.isArray(paths) ? paths : Object.keys(paths);
+    const column = tenantColumnOf(this.metadata) ?? '';
+    if (!names.includes(column)) {
+      throw new ShardingError(
+        'cross_tenant',
+        `upsert of ${this.metadata.name} needs "${column}" among its conflict columns, in a unique index: else it could overwrite another tenant's row`,
+      );
+    }
+    this.stamped(values);
+    return this.db.manager.upsert(this.metadata.target, values, conflict);
+  }
+
+  private stamped(entities: ObjectLiteral | ObjectLiteral[]) {
+    const written = writtenBy(Array.isArray(entities) ? entities : [entities], this.metadata);
+    stamp(written, this.tenant);
+    return written;
+  }
+
+  private scoped(criteria: unknown): ObjectLiteral {
+    const conditions = criteriaOf(criteria, this.metadata);
+    const list = Array.isArray(conditions) ? (conditions as unknown[]) : [conditions];
+    if (list.length === 0 || list.some((one) => Object.keys(one as object).length === 0)) {
+      throw new ShardingError(
+        'invalid_options',
+        `criteria of ${this.metadata.name} are empty: name the rows`,
+      );
+    }
+    return scopedWhere(conditions, this.metadata, this.tenant);
+  }
+
+  /** The tenant of a row never changes: that would be a move. */
+  private assertStays(values: Values): void {
+    const column = tenantColumnOf(this.metadata) ?? '';
+    if (!(column in values) || values[column] === this.tenant) return;
+    throw foreignTenant(this.metadata, `"${column}" cannot be changed`);
+  }
+}
