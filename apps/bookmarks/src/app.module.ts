@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
 import { ShardingModule } from '@app/sharding';
+import { AdminController } from './admin.controller.js';
+import { isAdmin } from './admin-key.guard.js';
 import { Bookmark } from './bookmark.entity.js';
 import { BookmarksController } from './bookmarks.controller.js';
 import { CreateBookmarks1764460800000 } from './create-bookmarks.migration.js';
@@ -10,13 +12,20 @@ import type { ShardingOptions } from '@app/sharding';
 /** What the code knows; databases and tenancy come from `sharding.toml` and the environment. */
 export const bookmarksSharding = {
   entities: [Bookmark],
+  crossShardAccess: isAdmin,
   migrations: { shards: [CreateBookmarks1764460800000] },
 } satisfies ShardingOptions;
 
-@Module({ controllers: [BookmarksController, StatsController] })
+@Module({ controllers: [AdminController, BookmarksController, StatsController] })
 export class AppModule {
   /** @param options in place of the configuration file, for tests and the demo */
   static register(options: ShardingOptions = {}): DynamicModule {
-    return { module: AppModule, imports: [ShardingModule.forRoot({ ...bookmarksSharding, ...options })] };
+    return {
+      module: AppModule,
+      imports: [
+        ShardingModule.forRoot({ ...bookmarksSharding, ...options }),
+        ShardingModule.forFeature([Bookmark]),
+      ],
+    };
   }
 }

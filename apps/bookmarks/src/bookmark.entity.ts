@@ -1,6 +1,8 @@
 import { Column, CreateDateColumn, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
+import { ShardedEntity } from '@app/sharding';
 
-/** A saved link. Several tenants share a shard, so every statement filters by `tenantId`. */
+/** A saved link. Several tenants share a shard: repositories filter by `tenantId`. */
+@ShardedEntity({ tenantColumn: 'tenantId' })
 @Entity('bookmarks')
 export class Bookmark {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'BY DEFAULT' })

@@ -11,7 +11,7 @@ export async function createApp(
   nest: NestApplicationOptions = {},
 ): Promise<INestApplication> {
   const app = await NestFactory.create(AppModule.register(sharding), { ...nest, return503OnClosing: true });
-  app.useGlobalPipes(new ValidationPipe({ whitelist: true, forbidNonWhitelisted: true }));
+  app.useGlobalPipes(new ValidationPipe({ whitelist: true, forbidNonWhitelisted: true, transform: true }));
   const description = new DocumentBuilder().setTitle('Bookmarks').setVersion('1').build();
   SwaggerModule.setup('docs', app, () => SwaggerModule.createDocument(app, description));
   return app;

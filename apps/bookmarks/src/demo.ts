@@ -117,6 +117,9 @@ async function assertFree(port: number): Promise<void> {
   }
 }
 
+/** Of the administration; a deployment sets a better one. */
+const ADMIN_KEY = (process.env['BOOKMARKS_ADMIN_KEY'] ??= 'demo');
+
 function welcome(at: string): void {
   say(strong(`ready ${at}`));
   for (const server of servers) say(`${server.name} pid ${server.pid}`);
@@ -125,6 +128,9 @@ function welcome(at: string): void {
   );
   say(`curl -H 'x-tenant-id: acme' ${at}/api/bookmarks     ${faint('# acme lives on shard0')}`);
   say(`curl -H 'x-tenant-id: globex' ${at}/api/bookmarks   ${faint('# globex lives on shard1')}`);
+  say(
+    `curl -H 'x-api-key: ${ADMIN_KEY}' '${at}/admin/bookmarks?take=5'   ${faint('# all tenants, in one order')}`,
+  );
   say(faint(`try it: kill -9 ${named('shard1').pid} (shard1), then curl ${at}/api/stats and ${at}/health`));
   say(
     faint(
