@@ -48,6 +48,7 @@ try {
     'request-scoped',
     'ShardedDb',
     'Shards',
+    'Shards with metrics',
     'plain in ALS',
     'request-scoped in ALS',
   ];
@@ -55,7 +56,8 @@ try {
   for (const variant of variants) sides.push(await side(variant, urls));
   const results = await compare(sides, { rounds: ROUNDS, warmup: 2 });
   printTable(results, { title: 'requests', unit: 'req/s' });
-  const [plain, byHand, shardedDb, shards, plainAls, byHandAls] = results as [
+  const [plain, byHand, shardedDb, shards, measured, plainAls, byHandAls] = results as [
+    SideResult,
     SideResult,
     SideResult,
     SideResult,
@@ -68,6 +70,7 @@ try {
     shards_ratio: ratio(shards, plain),
     sharded_db_ratio_in_als: ratio(shardedDb, byHandAls),
     shards_ratio_in_als: ratio(shards, plainAls),
+    metrics_ratio: ratio(measured, shards),
     als_cost: 1 - ratio(plainAls, plain),
     request_scope_cost: 1 - ratio(byHand, plain),
   });

@@ -29,9 +29,9 @@ export async function boot(database: NonNullable<ShardingOptions['database']>): 
     entities: [Entry],
   };
   @Module({
-    imports: [ShardingModule.forRoot({ ...options, health: false })],
+    imports: [ShardingModule.forRoot({ ...options, health: false, metrics: false, traces: 'off' })],
     controllers: [EntriesController],
   })
   class App {}
-  return (await NestFactory.create(App, { logger: ['error'] })).init();
+  return (await NestFactory.create(App, { logger: ['error', 'warn'] })).init();
 }

@@ -12,7 +12,13 @@ import type { INestApplication, Type } from '@nestjs/common';
  * The last two are (a) and (b) with nothing but an AsyncLocalStorage around each request: what Node itself takes for it.
  */
 export type Variant =
-  'plain' | 'request-scoped' | 'ShardedDb' | 'Shards' | 'plain in ALS' | 'request-scoped in ALS';
+  | 'plain'
+  | 'request-scoped'
+  | 'ShardedDb'
+  | 'Shards'
+  | 'Shards with metrics'
+  | 'plain in ALS'
+  | 'request-scoped in ALS';
 
 const dataSource = (url: string) =>
   new DataSource({
@@ -68,7 +74,8 @@ async function requestScoped(urls: readonly string[]): Promise<Type> {
   return ByHand;
 }
 
-function sharded(urls: readonly string[], controller: Type): Type {
+/** @param metrics by default on where prom-client is installed; the baselines measure nothing */
+function sharded(urls: readonly string[], controller: Type, metrics: false | object = false): Type {
   const shards = urls.map((primaryUrl, index) => ({ name: `shard${index}`, primaryUrl }));
   @Module({
     imports: [
@@ -77,6 +84,7 @@ function sharded(urls: readonly string[], controller: Type): Type {
         tenancy: { source: 'header' },
         entities: [Link],
         health: false,
+        ...(metrics === false && { metrics: false as const, traces: 'off' as const }),
       }),
     ],
     controllers: [controller],
@@ -112,6 +120,7 @@ export async function startVariant(variant: Variant, urls: readonly string[]): P
     'request-scoped': () => requestScoped(urls),
     ShardedDb: () => sharded(urls, ShardedDbLinks),
     Shards: () => sharded(urls, ShardsLinks),
+    'Shards with metrics': () => sharded(urls, ShardsLinks, {}),
     'plain in ALS': () => plain(urls),
     'request-scoped in ALS': () => requestScoped(urls),
   };

@@ -25,7 +25,7 @@ export function instrument(source: DataSource, database: Database): void {
   const query = source.query.bind(source);
   source.query = async <T>(sql: string, parameters?: unknown[], runner?: QueryRunner): Promise<T> => {
     const used = runner ?? source.createQueryRunner();
-    if (used instanceof ShardRunner) used.touched = true; // raw SQL may change the session, also inside functions
+    if (used instanceof ShardRunner) used.touchedBy(sql);
     try {
       return await query<T>(sql, parameters, used);
     } catch (error) {
@@ -45,27 +45,42 @@ function noteCheckout({ telemetry, place }: Database, client: Obtained[0], since
 type Obtained = Awaited<ReturnType<Driver['obtainMasterConnection']>>;
 
 /** A connection of the pool, which opens first where it is not open. */
-async function checkout(
-  driver: Driver,
-  database: Database,
-  obtain: () => Promise<Obtained>,
-): Promise<Obtained> {
-  const { breaker, telemetry, place } = database;
-  const since = telemetry.active ? performance.now() : 0;
+function checkout(driver: Driver, database: Database, obtain: () => Promise<Obtained>): Promise<Obtained> {
+  const take = driver.master ? taken(database, obtain) : database.open().then(() => taken(database, obtain));
+  return database.telemetry.active ? observed(database, take) : take;
+}
+
+/** With as few promises as can be: every statement passes here. */
+function taken(database: Database, obtain: () => Promise<Obtained>): Promise<Obtained> {
+  const { breaker } = database;
   try {
-    if (!driver.master) await database.open();
     breaker.assertClosed();
     currentScope()?.assertOpen();
-    const obtained = await obtain().catch((error: unknown) => {
+  } catch (error) {
+    return Promise.reject(error as Error);
+  }
+  return obtain().then(
+    (obtained) => {
+      database.noteSuccess();
+      breaker.used();
+      return obtained;
+    },
+    (error: unknown) => {
       database.noteFailure(error);
       throw checkoutError(database.label, error);
-    });
-    database.noteSuccess();
-    breaker.used();
-    if (since > 0) noteCheckout(database, obtained[0], since);
+    },
+  );
+}
+
+async function observed(database: Database, take: Promise<Obtained>): Promise<Obtained> {
+  const { telemetry, place } = database;
+  const since = performance.now();
+  try {
+    const obtained = await take;
+    noteCheckout(database, obtained[0], since);
     return obtained;
   } catch (error) {
-    if (since > 0) telemetry.checkout(place, performance.now() - since, error);
+    telemetry.checkout(place, performance.now() - since, error);
     throw error;
   }
 }

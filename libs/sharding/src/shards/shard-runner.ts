@@ -14,6 +14,7 @@ import {
 } from './database-failure.js';
 import { beginSql } from './begin.js';
 import { isPureRead } from './reads/pure-read.js';
+import { reset } from './session-reset.js';
 import { mayBeDone } from './statement-outcome.js';
 import { refuseSessionUse, SESSION_STATEMENT } from './session-use.js';
 import { currentScope } from './work-scope.js';
@@ -97,8 +98,13 @@ export class ShardRunner extends (PostgresQueryRunner as unknown as RunnerClass)
   override single(sql: string, parameters: readonly unknown[] = []): Promise<never> {
     const own = [...parameters];
     SINGLES.add(own);
-    this.touched = true; // as all raw SQL
+    this.touchedBy(sql);
     return this.query(sql, own);
+  }
+
+  /** Raw SQL may change the session, also inside functions; what only reads by known ones does not. */
+  touchedBy(sql: string): void {
+    this.touched ||= !isPureRead(sql);
   }
 
   override async begin(sql: string): Promise<void> {
@@ -277,23 +283,4 @@ export function outcomeUnknown(what: string, cause?: unknown): ShardingError {
 function refused(database: Database, error: unknown, reason?: ShardingError): unknown {
   if (failureCode(error) !== '57014') return statementError(database.label, error);
   return reason ?? database.closedError ?? statementError(database.label, error);
-}
-
-/** A reset that is not answered soon is given up with its connection. */
-const RESET_LIMIT_MS = 2000;
-
-async function reset(runner: PostgresRunner): Promise<void> {
-  const late = setTimeout(
-    () => void runner.releasePostgresConnection(new Error('reset too slow')),
-    RESET_LIMIT_MS,
-  );
-  try {
-    const client = await runner.connect();
-    await client.query('discard all');
-    await runner.releasePostgresConnection();
-  } catch (error) {
-    await runner.releasePostgresConnection(error instanceof Error ? error : new Error('reset failed'));
-  } finally {
-    clearTimeout(late);
-  }
 }

@@ -1,4 +1,5 @@
 import type { CausalMark, CausalMarks } from './causal-marks.js';
+import type { MaybePromise } from '../maybe-promise.js';
 import type { Replica } from './replica.js';
 
 /** Where the marks of the running work are kept; implemented by the routing context. */
@@ -26,8 +27,14 @@ export class Causality {
    *
    * @throws the driver's error when the primary does not answer
    */
-  async allows(replica: Replica): Promise<boolean> {
-    for (const mark of this.context.causalMarks().covering(this.primary)) {
+  allows(replica: Replica): MaybePromise<boolean> {
+    const marks = [...this.context.causalMarks().covering(this.primary)];
+    const asked = marks.filter((mark) => mark.dirty || mark.carried !== undefined);
+    return asked.length === 0 || this.showsAll(asked, replica);
+  }
+
+  private async showsAll(marks: readonly CausalMark[], replica: Replica): Promise<boolean> {
+    for (const mark of marks) {
       if (!(await this.shows(mark, replica))) return false;
     }
     return true;

@@ -5,7 +5,8 @@ import { firstWords } from '../sql-text.js';
 import { levelOf } from '../transaction.js';
 import { within } from '../work-scope.js';
 import { ReadRepository } from './read-repository.js';
-import type { EntityManager, EntityTarget, ObjectLiteral } from 'typeorm';
+import type { DataSource, EntityManager, EntityTarget, ObjectLiteral } from 'typeorm';
+import type { Database } from '../database.js';
 import type { Transaction, TxOptions } from '../transaction.js';
 import type { WorkLimits } from '../work-scope.js';
 import type { ReadMode, Reads } from './reads.js';
@@ -90,7 +91,14 @@ export class Reader {
     refuseControl(sql);
     const level = this.#level();
     if (level?.readOnly) return level.single<Rows>(sql, parameters);
-    return this.#transact({}, (own) => own.single<Rows>(sql, parameters));
+    const single = (own: Transaction) => own.single<Rows>(sql, parameters);
+    if (level) return this.#transact({}, single);
+    const { mode, reads } = this.#parts;
+    return reads.run(mode, (source, database) =>
+      isReadOnlyByItself(database)
+        ? singleOn<Rows>(source, sql, parameters)
+        : this.#transactOn({ source, database, options: {} }, single),
+    );
   }
 
   #transact<T>(options: ReadTxOptions, work: (level: Transaction) => Promise<T>): Promise<T> {
@@ -98,11 +106,17 @@ export class Reader {
     if (parent) {
       return transactNested(parent, options, (level) => refusingWrites(level, work));
     }
-    const { owner, mode, reads } = this.#parts;
-    return reads.run(mode, (source, database) => {
-      const place = { shard: owner ?? reads, database, open: () => connectedRunner(source) };
-      return transact(place, { ...options, readOnly: true }, work);
-    });
+    const { mode, reads } = this.#parts;
+    return reads.run(mode, (source, database) => this.#transactOn({ source, database, options }, work));
+  }
+
+  #transactOn<T>(
+    { source, database, options }: { source: DataSource; database: Database; options: ReadTxOptions },
+    work: (level: Transaction) => Promise<T>,
+  ): Promise<T> {
+    const { owner, reads } = this.#parts;
+    const place = { shard: owner ?? reads, database, open: () => connectedRunner(source) };
+    return transact(place, { ...options, readOnly: true }, work);
   }
 
   async #read<T>(read: (manager: EntityManager) => Promise<T>): Promise<T> {
@@ -116,6 +130,26 @@ export class Reader {
   #level(): Transaction | undefined {
     const { owner, reads, level } = this.#parts;
     return owner ? levelOf(owner, reads.primary.label, level) : level;
+  }
+}
+
+/** Sessions of a replica begin READ ONLY transactions only, and would when it is promoted, unless a pooler owns them. */
+function isReadOnlyByItself({ place, pooler }: Database): boolean {
+  return place.role === 'replica' && pooler === 'none';
+}
+
+/** One statement in a transaction of its own, which is READ ONLY by the session's default. */
+async function singleOn<Rows>(
+  source: DataSource,
+  sql: string,
+  parameters: readonly unknown[],
+): Promise<Rows> {
+  const runner = await connectedRunner(source);
+  runner.readOnly = true;
+  try {
+    return await runner.single(sql, parameters);
+  } finally {
+    await runner.release();
   }
 }
 

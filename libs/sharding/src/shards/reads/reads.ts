@@ -1,9 +1,11 @@
 import { ShardingError } from '@app/routing';
 import { described, failureCode, isPoolTimeout, originOf, unavailable } from '../database-failure.js';
+import { chain } from '../maybe-promise.js';
 import { readTarget, replicaOnlyTarget } from './read-policy.js';
 import type { DataSource } from 'typeorm';
 import type { Database } from '../database.js';
 import type { ReplicaFallback } from '../../sharding.options.js';
+import type { MaybePromise } from '../maybe-promise.js';
 import type { Causality } from './causality.js';
 import type { ReadTarget } from './read-policy.js';
 import type { Replica, ReplicaStatus } from './replica.js';
@@ -53,36 +55,51 @@ export class Reads {
    *
    * @throws ShardingError `replica_unavailable`, `shard_unavailable`
    */
-  async run<T>(mode: ReadMode, work: ReadWork<T>): Promise<T> {
-    const database = await this.choose(mode);
-    if (database === this.primary) return readOn(database, work);
+  run<T>(mode: ReadMode, work: ReadWork<T>): Promise<T> {
     try {
-      return await readOn(database, work);
+      return Promise.resolve(chain(this.choose(mode), (database) => this.runOn(database, mode, work)));
     } catch (error) {
-      const lost = replicaFailure(error, database.label);
-      if (!lost) throw error;
-      if (lost === 'gone') this.replica?.suspect(error);
-      if (lost === 'session') this.replica?.onSuspicion();
-      if (mode === 'policy' && this.fallback === 'primary') return readOn(this.primary, work);
-      throw error instanceof ShardingError
-        ? error
-        : unavailable(
-            database.label,
-            `gave the read up, to follow its primary (${failureCode(error)})`,
-            error,
-          );
+      return Promise.reject(error as Error);
     }
   }
 
-  private async choose(mode: ReadMode): Promise<Database> {
+  private runOn<T>(database: Database, mode: ReadMode, work: ReadWork<T>): Promise<T> {
+    const reading = readOn(database, work);
+    return database === this.primary
+      ? reading
+      : reading.catch((error: unknown) => this.elsewhere(error, mode, work));
+  }
+
+  /** Where a read goes that the replica did not serve. */
+  private elsewhere<T>(error: unknown, mode: ReadMode, work: ReadWork<T>): Promise<T> {
+    const { replica } = this;
+    const lost = replica && replicaFailure(error, replica.database.label);
+    if (!lost) throw error;
+    if (lost === 'gone') replica.suspect(error);
+    if (lost === 'session') replica.onSuspicion();
+    if (mode === 'policy' && this.fallback === 'primary') return readOn(this.primary, work);
+    if (error instanceof ShardingError) throw error;
+    const why = `gave the read up, to follow its primary (${failureCode(error)})`;
+    throw unavailable(replica.database.label, why, error);
+  }
+
+  /** At once where nobody has to be asked. */
+  private choose(mode: ReadMode): MaybePromise<Database> {
     const { replica, causality } = this;
     const target = this.target(mode);
     if (target === 'unavailable') throw this.unavailable(mode);
     if (target === 'primary' || !replica) return this.primary;
-    const covers = !causality || (await causality.allows(replica).catch(() => false)); // a position that nobody tells
-    if (covers) return replica.database;
-    if (mode === 'policy') return this.primary;
-    throw unavailable(replica.database.label, 'is not known to have replayed what this context has written');
+    const allowed = causality?.allows(replica) ?? true;
+    if (allowed === true) return replica.database;
+    const told = Promise.resolve(allowed).catch(() => false); // a position that nobody tells
+    return told.then((covers) => {
+      if (covers) return replica.database;
+      if (mode === 'policy') return this.primary;
+      throw unavailable(
+        replica.database.label,
+        'is not known to have replayed what this context has written',
+      );
+    });
   }
 
   private target(mode: ReadMode): ReadTarget {
