@@ -16,13 +16,16 @@ async function rate(count: number, work: () => Promise<unknown>): Promise<number
   return (count / (performance.now() - began)) * 1000;
 }
 
-/** The most heap that `work` needed above what was there before, in MB. */
+/** The most live heap, after garbage collection, that `work` had above what was there before, in MB. */
 export async function peakHeap(work: (sample: () => void) => Promise<void>): Promise<number> {
   globalThis.gc?.();
   const before = process.memoryUsage().heapUsed;
   let most = before;
-  const sample = () => void (most = Math.max(most, process.memoryUsage().heapUsed));
-  const timer = setInterval(sample, 20);
+  const sample = () => {
+    globalThis.gc?.();
+    most = Math.max(most, process.memoryUsage().heapUsed);
+  };
+  const timer = setInterval(sample, 250);
   try {
     await work(sample);
   } finally {

@@ -1,6 +1,6 @@
 import { EntityNotFoundError } from 'typeorm';
 import { ShardingError } from '@app/routing';
-import { chain } from '../shards/maybe-promise.js';
+import { chain, promised } from '../shards/maybe-promise.js';
 import { tenantScopeOf } from './sharded-entity.js';
 import { aggregateOf } from './tenant-aggregate.js';
 import { RoutedQueryBuilder } from './routed-query-builder.js';
@@ -248,8 +248,8 @@ export class ShardedRepository<E extends ObjectLiteral> {
     return new type({ ...this.#parts, readFrom: this.#readFrom, ...changed });
   }
 
-  async #at<T>(work: (place: TenantPlace) => Promise<T>): Promise<T> {
-    return chain(this.#locate(), work);
+  #at<T>(work: (place: TenantPlace) => Promise<T>): Promise<T> {
+    return promised(() => chain(this.#locate(), work));
   }
 
   #readAt<T>(place: TenantPlace, work: (run: TenantRun) => Promise<T>): Promise<T> {

@@ -1,6 +1,15 @@
 /** A value that is there, or one that is waited for. */
 export type MaybePromise<T> = T | Promise<T>;
 
+/** The result of `work` as a promise, also of what it throws at once; no promise more than it makes itself. */
+export function promised<T>(work: () => MaybePromise<T>): Promise<T> {
+  try {
+    return Promise.resolve(work());
+  } catch (error) {
+    return Promise.reject(error as Error);
+  }
+}
+
 /**
  * `next` on the value, at once where it is there. The path of every request uses it: with AsyncLocalStorage each promise
  * costs its hooks, and routing by hash needs to wait for nothing.

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { ShardingError } from '@app/routing';
 import { assertSameTypes } from './labels.js';
 import { MergeHeap } from './merge-heap.js';
@@ -90,6 +91,7 @@ class ConsumerGuard {
 
   constructor({ signal, idleMs }: Pick<StreamParts, 'signal' | 'idleMs'>) {
     this.signal = signal ? AbortSignal.any([signal, this.#stop.signal]) : this.#stop.signal;
+    setMaxListeners(0, this.signal); // every shard's cursor listens, and stops with its end
     this.#timer = setInterval(
       () => {
         if (performance.now() - this.#handedAt > idleMs) this.#end(idle(idleMs));

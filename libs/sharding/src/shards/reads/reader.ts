@@ -1,5 +1,6 @@
 import { ShardingError } from '@app/routing';
 import { transact, transactNested } from '../transact.js';
+import { promised } from '../maybe-promise.js';
 import { connectedRunner } from '../shard-runner.js';
 import { firstWords } from '../sql-text.js';
 import { levelOf } from '../transaction.js';
@@ -119,11 +120,13 @@ export class Reader {
     return transact(place, { ...options, readOnly: true }, work);
   }
 
-  async #read<T>(read: (manager: EntityManager) => Promise<T>): Promise<T> {
-    const level = this.#level();
-    if (level) return read(level.manager);
-    const { reads, mode } = this.#parts;
-    return reads.run(mode, ({ manager }) => read(manager));
+  #read<T>(read: (manager: EntityManager) => Promise<T>): Promise<T> {
+    return promised(() => {
+      const level = this.#level();
+      if (level) return read(level.manager);
+      const { reads, mode } = this.#parts;
+      return reads.run(mode, ({ manager }) => read(manager));
+    });
   }
 
   /** The transaction that the call belongs to. */

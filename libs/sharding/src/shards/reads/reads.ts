@@ -1,6 +1,6 @@
 import { ShardingError } from '@app/routing';
 import { described, failureCode, isPoolTimeout, originOf, unavailable } from '../database-failure.js';
-import { chain } from '../maybe-promise.js';
+import { chain, promised } from '../maybe-promise.js';
 import { readTarget, replicaOnlyTarget } from './read-policy.js';
 import type { DataSource } from 'typeorm';
 import type { Database } from '../database.js';
@@ -56,11 +56,7 @@ export class Reads {
    * @throws ShardingError `replica_unavailable`, `shard_unavailable`
    */
   run<T>(mode: ReadMode, work: ReadWork<T>): Promise<T> {
-    try {
-      return Promise.resolve(chain(this.choose(mode), (database) => this.runOn(database, mode, work)));
-    } catch (error) {
-      return Promise.reject(error as Error);
-    }
+    return promised(() => chain(this.choose(mode), (database) => this.runOn(database, mode, work)));
   }
 
   private runOn<T>(database: Database, mode: ReadMode, work: ReadWork<T>): Promise<T> {
