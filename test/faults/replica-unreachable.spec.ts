@@ -94,11 +94,12 @@ it('a commit that is not answered leaves nothing unknown: the read is served by 
   const before = proxy.injections;
   proxy.cutOn(/^commit/i, 'after');
   const reader = await lenient.shards.readFor(REPLICATED);
-  expect(await reader.query('select 1 as one')).toEqual([{ one: 1 }]);
+  expect(await reader.tx((snapshot) => snapshot.query('select 1 as one'))).toEqual([{ one: 1 }]);
   expect(proxy.injections - before).toBe(1);
   await bothServedByReplica();
   proxy.cutOn(/^commit/i, 'after');
-  await expect((await strict.shards.readFor(REPLICATED)).query('select 1')).rejects.toMatchObject({
+  const refused = (await strict.shards.readFor(REPLICATED)).tx((snapshot) => snapshot.query('select 1'));
+  await expect(refused).rejects.toMatchObject({
     code: 'replica_unavailable',
   });
   expect(proxy.injections - before).toBe(2);

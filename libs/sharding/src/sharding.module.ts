@@ -197,13 +197,9 @@ function runtimeProviders(openPaths: readonly string[]): Provider[] {
     },
     {
       provide: CrossShardReads,
-      inject: [SETTINGS, Shards],
-      useFactory: ({ crossShard: { access, scatter, cursorSecret } }: ShardingSettings, shards: Shards) =>
-        new CrossShardReads({
-          shards,
-          access,
-          scatter: { scatter, ...(cursorSecret && { cursorSecret: cursorSecret.reveal() }) },
-        }),
+      inject: [SETTINGS, Shards, Fleet],
+      useFactory: ({ crossShard }: ShardingSettings, shards: Shards, { telemetry }: Fleet) =>
+        CrossShardReads.create(crossShard, shards, telemetry),
     },
     controlProvider(CONTROL_DATA_SOURCE, (control) => control.dataSource),
     controlProvider(CONTROL_READER, (control) => control.reader()),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Brackets, Equal, In, Like, Not, Raw } from 'typeorm';
+import { Brackets, Equal, In, Like, MoreThan, Not, Raw } from 'typeorm';
 import { Folder, Page, PageRepository } from './library.js';
 import { TwoTenants } from './two-tenants.js';
 import type { FindOptionsWhere } from 'typeorm';
@@ -174,6 +174,14 @@ describe('a read', () => {
   ])('%s in where is refused, not ignored', async (_name, where) => {
     await expect(asAcme(() => pages.findBy(where))).rejects.toMatchObject({ code: 'invalid_options' });
     await expect(asAcme(() => pages.delete(where))).rejects.toMatchObject({ code: 'invalid_options' });
+  });
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['a comment that ends itself', () => pages.find({ comment: '**// select 1 -- ' })],
+    ['a cache by name', () => pages.find({ cache: { id: 'list', milliseconds: 1000 } })],
+    ['a count of related rows', () => folders.find({ where: { pages: MoreThan(0) } as never })],
+  ])('%s in find options is refused', async (_name, read) => {
+    await expect(asAcme(read)).rejects.toMatchObject({ code: 'invalid_options' });
   });
 
   it.each<[string, () => unknown]>([

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { Like } from 'typeorm';
+import { And, Like, Not, Raw } from 'typeorm';
 import { TwoTenants } from './two-tenants.js';
 import type { ShardedRepository } from '@app/sharding';
 import type { Folder, Page } from './library.js';
@@ -17,6 +17,7 @@ afterAll(() => tenants.stop());
 
 const asAcme = <T>(work: () => Promise<T>) => tenants.asAcme(work);
 const id = () => String(tenants.theirs['id']);
+const theirFolder = () => String(tenants.theirs['folder_id']);
 const theirsAreUnharmed = async () => expect(await tenants.theirsNow()).toEqual(tenants.theirs);
 
 describe('a write', () => {
@@ -89,6 +90,37 @@ describe('a write', () => {
       expect((await pages.delete([mine])).affected).toBe(1);
     });
     await theirsAreUnharmed();
+  });
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['delete', () => pages.delete({ id: Raw((alias) => `${alias} = 0 or true`) })],
+    [
+      'update',
+      () =>
+        pages.update(
+          {
+            slug: And(
+              Raw(() => 'true'),
+              Like('%'),
+            ),
+          },
+          { title: 'x' },
+        ),
+    ],
+    [
+      'increment',
+      () => pages.increment([{ slug: 'x' }, { slug: Not(Raw(() => 'false or true')) }], 'views', 1),
+    ],
+    ['delete by no condition on a relation', () => pages.delete({ folder: {} })],
+    ['save of rows of the other side', () => folders.save({ id: theirFolder(), pages: [] })],
+    [
+      'save of listed rows of the other side',
+      () => folders.save({ id: theirFolder(), pages: [{ id: id() }] }),
+    ],
+  ])('%s with what could reach past the tenant is refused', async (_name, write) => {
+    const before = await tenants.place.query('select * from pages order by id');
+    await expect(asAcme(async () => write())).rejects.toMatchObject({ code: 'invalid_options' });
+    expect(await tenants.place.query('select * from pages order by id')).toEqual(before);
   });
 
   it('an id of one’s own is inserted, and a taken one is a conflict, never an overwrite', async () => {

@@ -4,7 +4,13 @@ import { MetricSet } from './metric-set.js';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import type { Counter, Histogram, Registry } from 'prom-client';
 import type { Fleet } from '../shards/fleet.js';
-import type { DatabaseObserver, Place, RequestEvent, StatementEvent } from '../shards/telemetry.js';
+import type {
+  DatabaseObserver,
+  Place,
+  RequestEvent,
+  ScatterSummary,
+  StatementEvent,
+} from '../shards/telemetry.js';
 import type { MetricsOptions } from './metrics-paths.js';
 
 /** From a statement on a warm connection to a timeout, in seconds. */
@@ -21,6 +27,7 @@ export class FleetMetrics implements DatabaseObserver, OnApplicationShutdown {
   readonly #queries: Histogram;
   readonly #transactions: Histogram;
   readonly #failures: Counter;
+  readonly #scatters: Counter;
   readonly #endObservation: () => void;
   /** Absent when the routes are not measured. */
   readonly request?: (event: RequestEvent) => void;
@@ -42,6 +49,11 @@ export class FleetMetrics implements DatabaseObserver, OnApplicationShutdown {
       help: 'Checkouts and statements that failed, by ShardingError code or SQLSTATE class.',
       labelNames: ['shard', 'role', 'operation', 'code'],
     });
+    this.#scatters = set.counter({
+      name: 'sharding_scatters_total',
+      help: 'Reads over all shards, by entity, method and how they ended.',
+      labelNames: ['entity', 'method', 'outcome'],
+    });
     if (routes === 'on') this.request = requestObserver(set);
     this.#endObservation = fleet.telemetry.observe(this);
   }
@@ -58,6 +70,10 @@ export class FleetMetrics implements DatabaseObserver, OnApplicationShutdown {
 
   transaction({ shard, role }: Place, { ms }: Omit<StatementEvent, 'sql'>): void {
     this.#transactions.observe({ shard, role }, ms / 1000);
+  }
+
+  scatter({ entity, method, outcome }: ScatterSummary): void {
+    this.#scatters.inc({ entity, method, outcome });
   }
 
   /** After HTTP has closed. */

@@ -6,11 +6,14 @@ import { tenantScopeOf } from './sharded-entity.js';
 import type { ExecutionContext } from '@nestjs/common';
 import type { ObjectLiteral } from 'typeorm';
 import type { CrossShardAccess } from '../sharding.options.js';
+import type { CrossShardSettings } from '../sharding.settings.js';
+import type { Telemetry } from '../shards/telemetry.js';
 import type { ShardOutcome } from '../shards/fan-out.js';
 import type { Shard } from '../shards/shard.js';
 import type { EachOptions, Shards } from '../shards/shards.js';
 import type { Reader } from '../shards/reads/reader.js';
 import type { CrossShardRepository } from './scatter/cross-shard-repository.js';
+import type { ScatterEvent } from './scatter/scatter-watch.js';
 import type { ScatterSettings } from './scatter/scatter.js';
 import type { EntityClass } from './sharded-entity.js';
 
@@ -47,6 +50,15 @@ export class CrossShardReads {
 
   constructor(parts: CrossShardParts) {
     this.#parts = parts;
+  }
+
+  /** @param telemetry is told of each scatter */
+  static create(settings: CrossShardSettings, shards: Shards, telemetry: Telemetry): CrossShardReads {
+    const { access, scatter, cursorSecret } = settings;
+    const observe = ({ method, entity, ms, missing, failure }: ScatterEvent) =>
+      telemetry.scatter({ method, entity, ms, outcome: failure ?? (missing.length > 0 ? 'partial' : 'ok') });
+    const secret = cursorSecret && { cursorSecret: cursorSecret.reveal() };
+    return new CrossShardReads({ shards, access, scatter: { scatter, observe, ...secret } });
   }
 
   /** @throws ShardingError `cross_shard_denied` */

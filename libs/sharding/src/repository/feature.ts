@@ -6,7 +6,7 @@ import { shardedRepositoryToken } from './inject-sharded-repository.decorator.js
 import { shardedEntityOptions, tenantScopeOf } from './sharded-entity.js';
 import { ShardedRepository } from './sharded-repository.js';
 import type { FactoryProvider, InjectionToken } from '@nestjs/common';
-import type { DataSource, ObjectLiteral } from 'typeorm';
+import type { DataSource, EntityMetadata, ObjectLiteral } from 'typeorm';
 import type { EntityClass } from './sharded-entity.js';
 import type { RepositoryParts } from './repository-parts.js';
 
@@ -43,6 +43,15 @@ function isCustom(feature: Feature): feature is CustomRepository {
   return feature.prototype instanceof ShardedRepository;
 }
 
+/** Relations whose join columns include the tenant column: TypeORM takes the tenant from them, not from the property. */
+function sharedTenantColumns(metadata: EntityMetadata): string[] {
+  const column = shardedEntityOptions(metadata.target)?.tenantColumn;
+  const name = metadata.columns.find(({ propertyName }) => propertyName === column)?.databaseName;
+  return metadata.relations
+    .filter(({ joinColumns }) => joinColumns.some(({ databaseName }) => databaseName === name))
+    .map(({ propertyName }) => `${metadata.name}.${propertyName}`);
+}
+
 /** @throws ShardingError `invalid_topology` at boot for an entity that could be read or written past its tenant */
 function assertScoped(entity: EntityClass, source: DataSource): void {
   if (typeof entity !== 'function') {
@@ -56,6 +65,13 @@ function assertScoped(entity: EntityClass, source: DataSource): void {
     throw new ShardingError(
       'invalid_topology',
       `${entity.name} is not among the entities of the shards: add it to "entities"`,
+    );
+  }
+  const shared = source.entityMetadatas.flatMap(sharedTenantColumns);
+  if (shared.length > 0) {
+    throw new ShardingError(
+      'invalid_topology',
+      `${shared.join(', ')}: a relation over the tenant column could name another tenant; give it a column of its own`,
     );
   }
   const lazy = source

@@ -51,9 +51,22 @@ function checkCondition({ key, value, metadata, tenant }: Condition): void {
   }
   if (key === tenantColumnOf(metadata) && tenant !== undefined)
     return assertOwnTenant(value, metadata, tenant);
-  if (value instanceof FindOperator || typeof value !== 'object') return checkOperator(key, value, metadata);
   const relation = metadata.findRelationWithPropertyPath(key);
-  if (relation) checkWhere(value, relation.inverseEntityMetadata, tenant);
+  if (relation) return checkRelation({ key, value, metadata, tenant }, relation.inverseEntityMetadata);
+  checkOperator(key, value, metadata);
+}
+
+/** Conditions on a related row; counts of rows, and no condition at all, are not taken. */
+function checkRelation({ key, value, metadata, tenant }: Condition, related: EntityMetadata): void {
+  const operator = value instanceof FindOperator && value.type !== 'isNull' && value.type !== 'not';
+  const empty = typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+  if (operator || empty) {
+    throw new ShardingError(
+      'invalid_options',
+      `where.${key} of ${metadata.name} takes conditions on the related row`,
+    );
+  }
+  if (typeof value === 'object' && !(value instanceof FindOperator)) checkWhere(value, related, tenant);
 }
 
 /** An operator over nothing would be a condition over nothing. */
@@ -61,6 +74,7 @@ function checkOperator(key: string, value: unknown, metadata: EntityMetadata): v
   if (!(value instanceof FindOperator) || value.type === 'isNull') return;
   if (value.getSql) assertEnclosed(value.getSql('x'), metadata); // Raw
   const inner: unknown = value.child ?? value.value;
+  if (Array.isArray(inner)) for (const one of inner as unknown[]) checkOperator(key, one, metadata);
   if (inner instanceof FindOperator) return checkOperator(key, inner, metadata);
   if (inner !== undefined && !(Array.isArray(inner) && inner.includes(undefined))) return;
   throw new ShardingError('invalid_options', `where.${key} of ${metadata.name} compares with undefined`);
@@ -89,10 +103,24 @@ export function scopedWhere(
   tenant: Tenant,
 ): Conditions | Conditions[] {
   checkWhere(where, metadata, tenant);
+  refuseRaw(where, metadata);
   const column = tenantColumnOf(metadata);
   if (column === undefined) throw foreignTenant(metadata, 'it has no tenant column');
   const add = (conditions: unknown) => ({ ...(conditions as Conditions), [column]: tenant });
   return Array.isArray(where) ? where.map(add) : add(where);
+}
+
+/** In a write TypeORM joins conditions without parentheses, so that an OR inside of one would reach past the tenant. */
+function refuseRaw(value: unknown, metadata: EntityMetadata): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (value instanceof FindOperator && value.getSql) {
+    throw new ShardingError(
+      'invalid_options',
+      `Raw() is not available in the criteria of a write of ${metadata.name}`,
+    );
+  }
+  const inner = value instanceof FindOperator ? [value.child, value.value] : Object.values(value);
+  for (const one of inner as unknown[]) refuseRaw(one, metadata);
 }
 
 /** @throws ShardingError `cross_tenant` always, without saying whose the row is */

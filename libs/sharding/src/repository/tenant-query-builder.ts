@@ -103,6 +103,16 @@ export class TenantQueryBuilder<E extends ObjectLiteral> extends SelectQueryBuil
     return super.setParameter(key, value);
   }
 
+  /** TypeORM puts it into the SQL as it is. */
+  override comment(): never {
+    throw this.refused('comment()');
+  }
+
+  /** A cache by name would give one tenant the rows of another. */
+  override cache(): never {
+    throw this.refused('cache()');
+  }
+
   override insert(): never {
     throw this.refused('insert()');
   }

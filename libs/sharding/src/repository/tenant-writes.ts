@@ -15,7 +15,7 @@ interface Written {
 export function writtenBy(entities: readonly ObjectLiteral[], metadata: EntityMetadata): Written[] {
   const seen = new Set<object>();
   const written: Written[] = [];
-  const queue: Written[] = entities.map((entity) => ({ entity, metadata }));
+  const queue: Written[] = entities.map((entity) => typed(entity, metadata));
   for (let next = queue.shift(); next; next = queue.shift()) {
     if (seen.has(next.entity)) continue;
     seen.add(next.entity);
@@ -25,14 +25,32 @@ export function writtenBy(entities: readonly ObjectLiteral[], metadata: EntityMe
   return written;
 }
 
-function cascades({ entity, metadata }: Written): Written[] {
+/** What an entity is among those that share its table. */
+function typed(entity: ObjectLiteral, metadata: EntityMetadata): Written {
+  return { entity, metadata: metadata.findInheritanceMetadata(entity) };
+}
+
+/** TypeORM would update the rows of the other side, listed or not, whosever they are. */
+function refuseInverse({ entity, metadata }: Written, relation: EntityMetadata['relations'][number]): void {
+  const inverse = relation.isOneToMany || relation.isOneToOneNotOwner;
+  if (!inverse || relation.getEntityValue(entity) === undefined) return;
+  if (relation.isCascadeInsert && !metadata.hasAllPrimaryKeys(entity)) return;
+  throw new ShardingError(
+    'invalid_options',
+    `save of ${metadata.name} with "${relation.propertyName}": save the related rows themselves; only those of a new row, by a cascade, are saved with it`,
+  );
+}
+
+function cascades(written: Written): Written[] {
+  const { entity, metadata } = written;
   return metadata.relations.flatMap((relation) => {
+    refuseInverse(written, relation);
     if (!relation.isCascadeInsert && !relation.isCascadeUpdate) return [];
     const value: unknown = relation.getEntityValue(entity);
     const related = Array.isArray(value) ? (value as unknown[]) : [value];
     return related.flatMap((one) =>
       typeof one === 'object' && one !== null
-        ? [{ entity: one as ObjectLiteral, metadata: relation.inverseEntityMetadata }]
+        ? [typed(one as ObjectLiteral, relation.inverseEntityMetadata)]
         : [],
     );
   });

@@ -26,6 +26,15 @@ export interface RequestEvent {
   readonly ms: number;
 }
 
+/** What is told of each read over all shards. */
+export interface ScatterSummary {
+  readonly method: string;
+  readonly entity: string;
+  readonly ms: number;
+  /** `ok`, `partial`, or the code of the failure. */
+  readonly outcome: string;
+}
+
 /** Watches every database of the process; a method that throws is not tolerated, so it must not. */
 export interface DatabaseObserver {
   /** Asked before each event: while nobody listens nothing is measured. Absent: always. */
@@ -36,6 +45,7 @@ export interface DatabaseObserver {
   /** From BEGIN to the end. */
   transaction?(place: Place, event: Omit<StatementEvent, 'sql'>): void;
   request?(event: RequestEvent): void;
+  scatter?(event: ScatterSummary): void;
 }
 
 /** Hands what happens on databases to whoever observes it. Costs nothing while nobody does. */
@@ -71,5 +81,9 @@ export class Telemetry {
 
   request(event: RequestEvent): void {
     for (const observer of this.#observers) observer.request?.(event);
+  }
+
+  scatter(event: ScatterSummary): void {
+    for (const observer of this.#observers) observer.scatter?.(event);
   }
 }
