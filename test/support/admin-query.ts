@@ -5,7 +5,7 @@ import pg from 'pg';
 /** A row as the driver returns it. */
 export type Row = Record<string, unknown>;
 
-const CONNECT_TIMEOUT_MS = 5_000;
+const CONNECT_TIMEOUT_MS = 20_000;
 const QUERY_TIMEOUT_MS = 30_000;
 const CLOSE_TIMEOUT_MS = 1_000;
 
