@@ -27,13 +27,17 @@ const SERVERS_AT_A_TIME = 8;
  * Compares what this process may open with `max_connections` of every server that answers. Behind a pooler the server's
  * number says nothing about this process, and a `DataSource` that the application builds is not built for this: those
  * databases are left out. One line a server whose number is exceeded.
+ *
+ * @param stop from then on no further server is asked
  */
-export async function budgetWarnings(databases: readonly Database[]): Promise<string[]> {
+export async function budgetWarnings(databases: readonly Database[], stop: AbortSignal): Promise<string[]> {
   const inTurn = pLimit(SERVERS_AT_A_TIME);
   const direct = databases.filter(
     ({ pooler, builtByApplication }) => pooler === 'none' && !builtByApplication,
   );
-  const answers = await Promise.all(direct.map((database) => inTurn(() => limitsOf(database))));
+  const answers = await Promise.all(
+    direct.map((database) => inTurn(() => (stop.aborted ? undefined : limitsOf(database)))),
+  );
   const servers = new Map<string, { limits: ServerLimits; databases: Database[] }>();
   for (const [index, database] of direct.entries()) {
     const limits = answers[index];

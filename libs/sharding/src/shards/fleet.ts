@@ -34,6 +34,7 @@ export class Fleet {
   readonly #drainTimeoutMs: number;
   #drain: NodeJS.Timeout | undefined;
   #budget: Promise<void> | undefined;
+  readonly #budgetStop = new AbortController();
   #metadata: Promise<DataSource> | undefined;
 
   private constructor({ shards, control, telemetry, probeIntervalMs, drainTimeoutMs }: FleetParts) {
@@ -88,7 +89,9 @@ export class Fleet {
 
   /** Compares the pools with what the servers take, in the background; a boot waits for no server. */
   checkBudget(warn: (line: string) => void): void {
-    this.#budget ??= budgetWarnings(this.#databases).then((lines) => lines.forEach(warn));
+    this.#budget ??= budgetWarnings(this.#databases, this.#budgetStop.signal).then((lines) =>
+      lines.forEach(warn),
+    );
   }
 
   /**
@@ -106,6 +109,7 @@ export class Fleet {
   async close(): Promise<void> {
     this.beginDrain(); // nobody may have asked for it
     clearTimeout(this.#drain);
+    this.#budgetStop.abort(); // those being asked have their own bound
     await this.#budget;
     const closed = await Promise.allSettled(
       this.#databases.map((database) => database.close(this.#drainTimeoutMs)),
