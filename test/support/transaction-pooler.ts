@@ -194,7 +194,7 @@ export class TransactionPooler implements TestPooler {
 
   private constructor(options: PoolerOptions) {
     this.#options = { servers: 3, waitMs: 120_000, ...options };
-    this.#server = createServer((socket) => this.#accept(socket));
+    this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
   }
 
   static async start(options: PoolerOptions): Promise<TransactionPooler> {
