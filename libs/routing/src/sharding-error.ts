@@ -15,6 +15,16 @@ export const SHARDING_ERRORS = {
   cross_tenant: { status: 403, retryable: false },
   /** No shard has that name. */
   unknown_shard: { status: 400, retryable: false },
+  /** The text is no id of the kind that is asked for. */
+  invalid_id: { status: 400, retryable: false },
+  /** An id names a shard that is not there. */
+  unregistered_shard: { status: 404, retryable: false },
+  /** Neither the id nor the condition says on which shard the rows are. */
+  no_placement: { status: 400, retryable: false },
+  /** The entity was loaded from another shard than the one its values name now. */
+  placement_changed: { status: 409, retryable: false },
+  /** Data was about to be placed, or looked for, outside the group where it is allowed to live. */
+  residency_violation: { status: 403, retryable: false },
   /** A transaction on one shard was about to contain work on another. */
   cross_shard_transaction: { status: 400, retryable: false },
   /** Reading across tenants is allowed to nobody, or not to this caller. */
@@ -41,6 +51,10 @@ export const SHARDING_ERRORS = {
   shard_unavailable: { status: 503, retryable: true },
   /** The shard's replica is not ready, and the configuration, or the caller, allows no other. */
   replica_unavailable: { status: 503, retryable: true },
+  /** The directory of pins cannot be read, or what is known of it is too old. */
+  directory_unavailable: { status: 503, retryable: true },
+  /** The directory's row of the key cannot be obeyed. */
+  invalid_pin: { status: 503, retryable: true },
   /** The work did not finish within the time it was given. */
   deadline_exceeded: { status: 504, retryable: false },
   /** The caller gave the work up. */
@@ -51,6 +65,10 @@ export const SHARDING_ERRORS = {
   sharded_entity_on_control: { status: 500, retryable: false },
   /** A migration did not succeed on one of its targets. */
   migration_failed: { status: 500, retryable: false },
+  /** A database lacks a migration that this version needs. */
+  migrations_pending: { status: 500, retryable: false },
+  /** Slots changed their owner since the last boot, and no rows were moved with them. */
+  slot_map_changed: { status: 500, retryable: false },
   /** The configured shards, groups, members or slots do not fit together. */
   invalid_topology: { status: 500, retryable: false },
   /** A slot number outside 0..16383. */
