@@ -228,6 +228,12 @@ describe('how often the primary is asked', () => {
       await db.getRepository(Note).insert(tenantOf('once'));
       expect(await count('once')).toBe(2);
       expect((await asked()) - before).toBe(2);
+      await db.tx((tx) => tx.getRepository(Note).count()); // its COMMIT makes nothing last
+      expect(await count('once')).toBe(2);
+      expect((await asked()) - before).toBe(2);
+      await db.manager.transaction((own) => own.getRepository(Note).insert(tenantOf('once')));
+      expect(await count('once')).toBe(3);
+      expect((await asked()) - before).toBe(3);
     });
   });
 

@@ -78,7 +78,8 @@ it('reads are served by the replica, pinned ones and those of a pinned entity by
   });
 });
 
-it('see what their own context has written while the replica does not have it yet', async () => {
+it('see what their own context has written while the replica does not have it yet; other contexts do not', async () => {
+  expect(await servedBy(remarks)).toBe('replica'); // it has replayed what was written outside
   await servers.replica.pauseReplay();
   try {
     const seen = await shards.runFor(TENANT, async (db) => {
@@ -87,6 +88,8 @@ it('see what their own context has written while the replica does not have it ye
       return Promise.all([remarks.count(), remarks.on(db).count(), remarks.existsBy({ body: 'fresh' })]);
     });
     expect(seen).toEqual([3, 3, true]);
+    expect(await servedBy(remarks)).toBe('replica');
+    expect(await shards.runFor(TENANT, () => remarks.count())).toBe(1);
     expect(await shards.runFor(TENANT, () => remarks.onPrimary().count())).toBe(3);
   } finally {
     await servers.replica.resumeReplay();

@@ -74,6 +74,8 @@ export class ShardRunner extends (PostgresQueryRunner as unknown as RunnerClass)
   /** The session is nobody's own: it is not to be changed, and a reset would hit another one. */
   readonly #pooled: boolean;
   #begin = 'START TRANSACTION';
+  /** Since the last begin; the COMMIT of a transaction that has only read makes nothing last. */
+  #mayHaveWritten = false;
   #ownLimit: { readonly usual: number | false | undefined } | undefined;
   #resetting: Promise<void> | undefined;
 
@@ -89,10 +91,20 @@ export class ShardRunner extends (PostgresQueryRunner as unknown as RunnerClass)
       const refusal = this.refusal(sql, rest[0]);
       if (refusal) return refusal;
     } else if (SESSION_STATEMENT.test(sql)) this.touched = true;
-    const mark = this.readOnly ? undefined : markedWrite(this.#database, sql);
+    const mark = this.readOnly ? undefined : this.markOf(sql);
     return mark || this.#database.telemetry.active
       ? this.observed({ sql, rest, mark })
       : this.scoped(sql, rest);
+  }
+
+  /** The mark to set for a statement that may write; for a COMMIT where its transaction may have written. */
+  markOf(sql: string): CausalMark | undefined {
+    const database = this.#database;
+    if (!database.causalMark) return undefined;
+    if (sql === 'START TRANSACTION') this.#mayHaveWritten = false;
+    if (isPureRead(sql) || (sql === 'COMMIT' && !this.#mayHaveWritten)) return undefined;
+    this.#mayHaveWritten = true;
+    return database.causalMark();
   }
 
   override single(sql: string, parameters: readonly unknown[] = []): Promise<never> {
@@ -222,13 +234,6 @@ interface Observed {
   readonly sql: string;
   readonly rest: [unknown[]?, true?];
   readonly mark: CausalMark | undefined;
-}
-
-/** The mark to set for a statement that may write; a COMMIT does where something was written before. */
-function markedWrite(database: Database, sql: string): CausalMark | undefined {
-  if (!database.causalMark || isPureRead(sql)) return undefined;
-  const mark = database.causalMark();
-  return sql === 'COMMIT' && !mark.hasWritten ? undefined : mark;
 }
 
 interface Sent {

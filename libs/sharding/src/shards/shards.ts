@@ -137,7 +137,8 @@ export class Shards {
 
   /**
    * Runs `work` inside the routing context of `key`: for jobs, cron and scripts. Inside of a request, or of another
-   * `runFor`, both are one context of reads and writes: each sees what the other has written.
+   * `runFor`, both are one context of reads and writes: each sees what the other has written. Elsewhere it is a context of
+   * its own, which also sees what was written outside of every context, and nothing of other requests and `runFor`s.
    */
   runFor<T>(key: RoutingKey, work: (db: ShardDb) => Promise<T>, options: RunForOptions = {}): Promise<T> {
     const routed = async () => work(await this.dbFor(key));

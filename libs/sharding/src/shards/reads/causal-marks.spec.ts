@@ -71,9 +71,9 @@ describe('the position of a context', () => {
 });
 
 it('knows whether it has written; carried positions only grow, and can be dropped', () => {
-  expect(mark.hasWritten).toBe(false);
+  expect(mark.dirty).toBe(false);
   mark.wrote();
-  expect(mark.hasWritten).toBe(true);
+  expect(mark.dirty).toBe(true);
   expect(mark.carried).toBeUndefined();
   mark.carry(5n);
   mark.carry(3n);
@@ -124,15 +124,6 @@ describe('contexts', () => {
     write(contexts.outside);
     expect(dirty(contexts.work())).toBe(1);
     expect(dirty(contexts.request())).toBe(0);
-  });
-
-  it('a COMMIT counts where somebody within has written', () => {
-    const contexts = new CausalContexts();
-    const around = contexts.outside.of(primary);
-    expect(around.hasWritten).toBe(false);
-    write(contexts.work());
-    expect(around.hasWritten).toBe(true);
-    expect(around.dirty).toBe(false);
   });
 
   it('that are joined see each other, with what was written and carried before', () => {

@@ -8,14 +8,8 @@ export class CausalMark {
   /** From an earlier request of the same session. */
   #carried: Lsn | undefined;
 
-  /**
-   * @param told hears of every write, too
-   * @param seen the mark of the contexts whose writes this one has to see
-   */
-  constructor(
-    private readonly told?: CausalMark,
-    private readonly seen?: () => CausalMark | undefined,
-  ) {}
+  /** @param told hears of every write, too */
+  constructor(private readonly told?: CausalMark) {}
 
   /** Called before a write is sent and again when it has ended: what was asked in between does not cover it. */
   wrote(): void {
@@ -26,11 +20,6 @@ export class CausalMark {
   /** Counts as a write here: an earlier request may have written what nobody knows the position of. */
   suspect(): void {
     this.#writes++;
-  }
-
-  /** Whether a COMMIT of this context may make a write last, be it that of a context within. */
-  get hasWritten(): boolean {
-    return this.dirty || (this.seen?.()?.dirty ?? false);
   }
 
   /** Whether this context itself has written. */
@@ -102,7 +91,7 @@ export class CausalMarks {
   of(primary: object): CausalMark {
     let mark = this.#marks.get(primary);
     if (!mark) {
-      mark = new CausalMark(this.#told?.of(primary), () => this.#seen?.get(primary));
+      mark = new CausalMark(this.#told?.of(primary));
       this.#marks.set(primary, mark);
     }
     return mark;
@@ -157,7 +146,10 @@ export class CausalContexts {
     return new CausalMarks({ told: this.#inside });
   }
 
-  /** For a `runFor` that was called outside: it goes on where the work outside is. */
+  /**
+   * For a `runFor` that was called outside: it goes on where the work outside is, and so sees what was written there. What
+   * other requests and `runFor`s have written it does not see.
+   */
   work(): CausalMarks {
     return new CausalMarks({ told: this.#inside, seen: this.outside });
   }

@@ -75,14 +75,6 @@ describe('work outside of every context', () => {
     for (let times = 0; times < 10; times++) await allows(contexts.work());
     expect(state.asked).toBe(1);
   });
-
-  it('makes a write last with its COMMIT, also one that a runFor within has sent', () => {
-    const contexts = reset();
-    const outside = contexts.outside.of(primary);
-    expect(outside.hasWritten).toBe(false);
-    write(contexts.work());
-    expect([outside.hasWritten, outside.dirty]).toEqual([true, false]);
-  });
 });
 
 describe('a request whose context was lost', () => {
