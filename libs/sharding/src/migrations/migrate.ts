@@ -1,7 +1,10 @@
 import { DataSource } from 'typeorm';
 import { ShardingError } from '@app/routing';
+import { applyFramework } from './framework/apply-framework.js';
+import { CONTROL_MIGRATIONS, SHARD_MIGRATIONS } from './framework/framework-migrations.js';
 import { Database } from '../shards/database.js';
 import { failureCode } from '../shards/database-failure.js';
+import type { FrameworkMigration } from './framework/framework-migrations.js';
 import type { MigrationList } from '../typeorm.options.js';
 import type { DatabaseSettings, ShardingSettings } from '../sharding.settings.js';
 
@@ -10,12 +13,14 @@ export type MigrationLog = (line: string) => void;
 
 interface Target {
   readonly database: DatabaseSettings;
+  readonly framework: readonly FrameworkMigration[];
   readonly migrations: MigrationList;
 }
 
 /**
- * Runs the migrations on every target: control, then the shards in declaration order. Stops at the first failure; what
- * is already applied is skipped, so the same call again goes on where it stopped. One transaction per migration.
+ * Runs the migrations on every target: control, then the shards in declaration order; on each the library's own come
+ * first. Stops at the first failure; what is already applied is skipped, so the same call again goes on where it
+ * stopped. One transaction per migration.
  *
  * @throws ShardingError `migration_failed` naming the target
  */
@@ -40,12 +45,12 @@ export async function migrate(settings: ShardingSettings, log: MigrationLog): Pr
 }
 
 function targetsOf({ control, shards, unsharded, migrations }: ShardingSettings): Target[] {
-  if (unsharded) {
-    return control ? [{ database: control, migrations: [...migrations.control, ...migrations.shards] }] : [];
-  }
+  const ownOfControl = unsharded ? [...migrations.control, ...migrations.shards] : migrations.control;
+  const onControl = { framework: CONTROL_MIGRATIONS, migrations: ownOfControl };
+  const onShards = { framework: SHARD_MIGRATIONS, migrations: migrations.shards };
   return [
-    ...(control ? [{ database: control, migrations: migrations.control }] : []),
-    ...shards.map(({ primary }) => ({ database: primary, migrations: migrations.shards })),
+    ...(control ? [{ database: control, ...onControl }] : []),
+    ...(unsharded ? [] : shards.map(({ primary }) => ({ database: primary, ...onShards }))),
   ];
 }
 
@@ -64,7 +69,9 @@ async function migrateTarget({ typeorm }: ShardingSettings, target: Target): Pro
   });
   try {
     const source = await database.open();
-    return (await source.runMigrations({ transaction: 'each' })).map(({ name }) => name);
+    const framework = await applyFramework(source, target.framework);
+    const own = await source.runMigrations({ transaction: 'each' });
+    return [...framework, ...own.map(({ name }) => name)];
   } finally {
     await database.close(0);
   }

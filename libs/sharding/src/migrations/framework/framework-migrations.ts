@@ -1,0 +1,19 @@
+import { DirectoryTables } from './directory-tables.js';
+import { SlotFunctions } from './slot-functions.js';
+import { SlotMapTables } from './slot-map-tables.js';
+import type { MigrationInterface } from 'typeorm';
+
+/** A migration of the library itself. Its name is recorded: it never changes. */
+export interface FrameworkMigration extends MigrationInterface {
+  readonly name: string;
+}
+
+/** What every shard needs, in order. */
+export const SHARD_MIGRATIONS: readonly FrameworkMigration[] = [new SlotFunctions()];
+
+/** What the control database needs, in order; a control database that is the only shard needs nothing more. */
+export const CONTROL_MIGRATIONS: readonly FrameworkMigration[] = [
+  ...SHARD_MIGRATIONS,
+  new DirectoryTables(),
+  new SlotMapTables(),
+];
