@@ -1,9 +1,12 @@
 import { expect, it } from '@jest/globals';
 import * as routing from './index.js';
 import type {
+  GroupOf,
   MovedSlot,
   ParsedSlots,
+  RouterGroups,
   RoutingKey,
+  RoutingRules,
   ShardInput,
   ShardingErrorCode,
   SlotRange,
@@ -48,6 +51,9 @@ it('has these signatures', () => {
   holds<Equal<typeof routing.createTopology, (shards: readonly ShardInput[]) => routing.Topology>>();
   holds<Equal<ReturnType<typeof routing.movedSlots>, MovedSlot[]>>();
   holds<Equal<ReturnType<routing.ShardRouter['route']>, TopologyShard | Promise<TopologyShard>>>();
+  holds<Equal<GroupOf, (key: RoutingKey) => number | undefined>>();
+  holds<Equal<routing.ShardRouter['groups'], RouterGroups | undefined>>();
+  holds<Equal<Parameters<typeof routing.routeKey>[2], routing.Topology | RoutingRules>>();
   holds<Equal<routing.ShardingError['code'], ShardingErrorCode>>();
   expect(routing.SLOT_COUNT).toBe(16384);
 });

@@ -13,4 +13,6 @@ export { Topology } from './topology.js';
 export type { TopologyShard } from './topology-shard.js';
 export { movedSlots } from './moved-slots.js';
 export type { MovedSlot } from './moved-slots.js';
+export type { GroupOf } from './group-of.js';
 export { HashRouter, routeKey, ShardRouter } from './shard-router.js';
+export type { RouterGroups, RoutingRules } from './shard-router.js';

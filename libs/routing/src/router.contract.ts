@@ -1,7 +1,8 @@
 import { createTopology } from './create-topology.js';
 import { movedSlots } from './moved-slots.js';
 import type { RoutingKey } from './routing-key.js';
-import { routeKey, type ShardRouter } from './shard-router.js';
+import { routeKey, type RoutingRules, type ShardRouter } from './shard-router.js';
+import { ShardingError } from './sharding-error.js';
 import { slotOf } from './slot.js';
 import type { Topology } from './topology.js';
 
@@ -82,14 +83,59 @@ export function routerContract(
       .filter(({ key }) => !pinned.includes(key));
     expect(free).toEqual(free.map(({ key }) => ({ key, moved: moved.has(slotOf(key)) })));
   });
+
+  groupContract(make, keys, shards);
+}
+
+/** What a router does with the group it is given; one that does not know groups may only be refused. */
+function groupContract(
+  make: () => ShardRouter | Promise<ShardRouter>,
+  keys: readonly RoutingKey[],
+  shards: readonly string[],
+): void {
+  const grouped = createTopology([
+    ...shards.map((name) => ({ name })),
+    { name: 'group7-0', group: OTHER_GROUP },
+    { name: 'group7-1', group: OTHER_GROUP },
+  ]);
+
+  it('sends a key of which no group is known, and a key of group 0, to one and the same shard', async () => {
+    const router = await make();
+    const unsaid = await routeAll(router, keys, grouped);
+    expect(await routeAll(router, keys, { topology: grouped, groupOf: () => undefined })).toEqual(unsaid);
+    expect(await routeAll(router, keys, { topology: grouped, groupOf: () => 0 })).toEqual(unsaid);
+    expect(unsaid.filter((name) => !shards.includes(name))).toEqual([]);
+  });
+
+  it('places a key of another group inside that group or nowhere', async () => {
+    const router = await make();
+    const rules = { topology: grouped, groupOf: () => OTHER_GROUP };
+    const answers = await Promise.all(keys.map(async (key) => nameOrRefusal(router, key, rules)));
+    const allowed = ['group7-0', 'group7-1', 'residency_violation'];
+    expect(answers.filter((answer) => !allowed.includes(answer))).toEqual([]);
+    const again = await Promise.all(keys.map(async (key) => nameOrRefusal(router, key, rules)));
+    expect(again).toEqual(answers);
+  });
+}
+
+/** A group that has shards besides group 0. */
+const OTHER_GROUP = 7;
+
+async function nameOrRefusal(router: ShardRouter, key: RoutingKey, rules: RoutingRules): Promise<string> {
+  try {
+    return (await routeKey(router, key, rules)).name;
+  } catch (error) {
+    if (error instanceof ShardingError) return error.code;
+    throw error;
+  }
 }
 
 async function routeAll(
   router: ShardRouter,
   keys: readonly RoutingKey[],
-  topology: Topology,
+  rules: Topology | RoutingRules,
 ): Promise<string[]> {
-  const answers = await Promise.all(keys.map(async (key) => routeKey(router, key, topology)));
+  const answers = await Promise.all(keys.map(async (key) => routeKey(router, key, rules)));
   return answers.map(({ name }) => name);
 }
 

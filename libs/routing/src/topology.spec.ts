@@ -37,6 +37,7 @@ describe('Topology', () => {
       topology.groups,
       topology.byName('eu'),
       topology.slotsOfShard('eu'),
+      topology.shardsOfGroup(4),
     ];
     expect(parts.map((part) => Object.isFrozen(part))).toEqual(parts.map(() => true));
     expect(inspect(topology)).not.toContain('postgres');
@@ -72,6 +73,15 @@ describe('Topology', () => {
     expect(topology.byIdentifier(0, 9)?.name).toBe('spare');
     expect(topology.byIdentifier(4, 0)?.name).toBe('eu');
     expect(topology.byIdentifier(4, 1)).toBeUndefined();
+  });
+
+  it('lists the shards of a group in declaration order, drained ones too', () => {
+    expect(topology.shardsOfGroup(0).map(({ name }) => name)).toEqual(['shard1', 'shard0', 'spare']);
+    expect(topology.shardsOfGroup(4)).toEqual([topology.byName('eu')]);
+    expect([topology.hasGroup(4), topology.hasGroup(3)]).toEqual([true, false]);
+    expect(() => topology.shardsOfGroup(3)).toThrow(
+      expect.objectContaining({ code: 'out_of_topology', message: 'no shard is in group 3; groups: 0, 4' }),
+    );
   });
 
   it('says which groups split automatically', () => {

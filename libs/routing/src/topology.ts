@@ -38,6 +38,7 @@ export class Topology {
     const shards = placements.flatMap((placement) => placement.shards).toSorted((a, b) => a.index - b.index);
     this.shards = Object.freeze(shards);
     this.groups = Object.freeze(placements.map((placement) => placement.group));
+    for (const placement of placements) Object.freeze(placement.shards);
     this.autoSplit = placements.some((placement) => placement.autoSplit);
     this.#placements = new Map(placements.map((placement) => [placement.group, placement]));
     this.#byName = new Map(shards.map((shard) => [shard.name, shard]));
@@ -67,6 +68,20 @@ export class Topology {
       );
     }
     return shard;
+  }
+
+  /** Whether the group has shards. */
+  hasGroup(group: number): boolean {
+    return this.#placements.has(group);
+  }
+
+  /**
+   * The shards of a group in declaration order, the drained ones too.
+   *
+   * @throws ShardingError `out_of_topology` for a group without shards
+   */
+  shardsOfGroup(group: number): readonly TopologyShard[] {
+    return this.#placement(group).shards;
   }
 
   /** The shard with that identifier, if there is one. */
