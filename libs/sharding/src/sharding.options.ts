@@ -1,6 +1,8 @@
-import { IsArray, IsBoolean, IsIn, IsInt, IsOptional, IsString, Matches, Min } from 'class-validator';
+import { IsArray, IsBoolean, IsIn, IsInt, IsOptional, IsString, Min } from 'class-validator';
+import { IsPostgresUrl, POOLERS, REPLICA_FALLBACKS } from './shard.options.js';
 import type { ExecutionContext } from '@nestjs/common';
-import type { ShardRouter, SlotSpec } from '@app/routing';
+import type { GroupOf, ShardRouter } from '@app/routing';
+import type { Pooler, ReplicaFallback, ShardOptions } from './shard.options.js';
 import type { TenancyOptions } from './tenancy.options.js';
 import type {
   CreateDataSource,
@@ -10,9 +12,13 @@ import type {
   TypeOrmOptions,
 } from './typeorm.options.js';
 
-/** What a replica's readers get while it is not ready. */
-export const REPLICA_FALLBACKS = ['fail_readiness', 'primary'] as const;
-export type ReplicaFallback = (typeof REPLICA_FALLBACKS)[number];
+/** What routing does while the directory of pins cannot be read. */
+export const DIRECTORY_OUTAGES = ['serve_stale', 'fail'] as const;
+export type DirectoryOutage = (typeof DIRECTORY_OUTAGES)[number];
+
+/** What a boot does about slots that changed their owner without a verified move. */
+export const SLOT_MAP_GUARDS = ['warn', 'strict'] as const;
+export type SlotMapGuard = (typeof SLOT_MAP_GUARDS)[number];
 
 /** Whether a replica read sees the writes that its own context made before. */
 export const READ_YOUR_WRITES = ['off', 'request', 'session'] as const;
@@ -22,92 +28,11 @@ export type ReadYourWrites = (typeof READ_YOUR_WRITES)[number];
 export const SCATTER_POLICIES = ['allow', 'warn', 'deny'] as const;
 export type ScatterPolicy = (typeof SCATTER_POLICIES)[number];
 
-/** What stands between this process and a database. */
-export const POOLERS = ['none', 'transaction'] as const;
-export type Pooler = (typeof POOLERS)[number];
-
 /**
  * Decides who may read across tenants. The context is that of the handler, or undefined for
  * `repository.acrossTenants()`, which asks at once and takes a boolean only.
  */
 export type CrossShardAccess = (context: ExecutionContext | undefined) => boolean | Promise<boolean>;
-
-const IsPostgresUrl = () =>
-  Matches(/^postgres(?:ql)?:\/\/\S+$/i, { message: 'must be a postgres:// or postgresql:// URL' });
-
-/** One `[[database.shards]]` entry. */
-export class ShardOptions {
-  /** Stable identity in logs, health, metrics and the command line. */
-  @IsString()
-  name!: string;
-
-  @IsPostgresUrl()
-  primaryUrl!: string;
-
-  /** Slots or ranges `"A-B"` (inclusive). All shards of a group declare them, or none does. `[]` is drained. */
-  @IsOptional()
-  @IsArray()
-  slots?: SlotSpec[];
-
-  /** Policy axis: where the data is allowed to live, 0 to 255. Default 0. */
-  @IsOptional()
-  @IsInt()
-  group?: number;
-
-  /** Capacity axis within the group, 0 to 63. Default: by declaration order. */
-  @IsOptional()
-  @IsInt()
-  member?: number;
-
-  /** A streaming replica of this shard's primary; readers use it while it is ready. */
-  @IsOptional()
-  @IsPostgresUrl()
-  replicaUrl?: string;
-
-  /** Connections to the primary; default `database.primaryPoolSize`. */
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  primaryPoolSize?: number;
-
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  replicaPoolSize?: number;
-
-  @IsOptional()
-  @IsIn(REPLICA_FALLBACKS)
-  replicaFallback?: ReplicaFallback;
-
-  /** A direct connection (not through a transaction-mode pooler) for migrations and the like. */
-  @IsOptional()
-  @IsPostgresUrl()
-  maintenanceUrl?: string;
-
-  @IsOptional()
-  @IsIn(POOLERS)
-  pooler?: Pooler;
-
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  connectTimeoutMs?: number;
-
-  @IsOptional()
-  @IsInt()
-  @Min(0)
-  statementTimeoutMs?: number;
-
-  @IsOptional()
-  @IsInt()
-  @Min(0)
-  idleInTransactionTimeoutMs?: number;
-
-  @IsOptional()
-  @IsInt()
-  @Min(0)
-  maxReplicaLagMs?: number;
-}
 
 /** `[database]`: the control database and what all databases share. */
 export class DatabaseOptions {
@@ -188,6 +113,34 @@ export class DatabaseOptions {
   @IsBoolean()
   directoryShardRouter?: boolean;
 
+  /** Up to so many pins every process keeps all of them; with more it looks them up. Default 100000. */
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  directorySnapshotMax?: number;
+
+  /** How long a looked-up pin, or none, is believed. Default 30000. */
+  @IsOptional()
+  @IsInt()
+  @Min(1000)
+  directoryCacheTtlMs?: number;
+
+  /** While the directory cannot be read: `serve_stale` (default), or `fail` after `directoryMaxStalenessMs`. */
+  @IsOptional()
+  @IsIn(DIRECTORY_OUTAGES)
+  directoryOnOutage?: DirectoryOutage;
+
+  /** Default 30000. */
+  @IsOptional()
+  @IsInt()
+  @Min(1000)
+  directoryMaxStalenessMs?: number;
+
+  /** Slots that changed owner without a verified move: `warn` (default), or `strict` refuses to boot. */
+  @IsOptional()
+  @IsIn(SLOT_MAP_GUARDS)
+  slotMapGuard?: SlotMapGuard;
+
   @IsOptional()
   @IsPostgresUrl()
   maintenanceUrl?: string;
@@ -264,6 +217,8 @@ export interface ShardingOptions {
   createDataSource?: CreateDataSource | undefined;
   /** Chooses the shard of a key. Default: the slot map (`HashRouter`). */
   router?: ShardRouter | undefined;
+  /** The group that a key belongs to: pure, the same answer for ever. Undefined: the directory says, else group 0. */
+  groupOf?: GroupOf | undefined;
   /** Who may read across tenants, by `@CrossShard()` and `acrossTenants()`. Default: nobody. */
   crossShardAccess?: CrossShardAccess | undefined;
   /** Migration classes; control first, then the shards in declaration order. */

@@ -1,12 +1,13 @@
 import type { KeyObject } from 'node:crypto';
-import type { ShardRouter, Topology } from '@app/routing';
+import type { GroupOf, ShardRouter, Topology } from '@app/routing';
 import type { Secret } from './secret.js';
+import type { Pooler, ReplicaFallback } from './shard.options.js';
 import type {
-  Pooler,
-  ReadYourWrites,
-  ReplicaFallback,
   CrossShardAccess,
+  DirectoryOutage,
+  ReadYourWrites,
   ScatterPolicy,
+  SlotMapGuard,
 } from './sharding.options.js';
 import type {
   CreateDataSource,
@@ -31,6 +32,9 @@ export interface ShardingSettings {
   readonly unsharded: boolean;
   readonly tenancy: TenancySettings;
   readonly router?: ShardRouter;
+  readonly groupOf?: GroupOf;
+  readonly directory: DirectorySettings;
+  readonly slotMapGuard: SlotMapGuard;
   /** 0 disables the warning. */
   readonly maxConnectionsWarnThreshold: number;
   readonly drainTimeoutMs: number;
@@ -45,6 +49,17 @@ export interface ShardSettings {
   readonly name: string;
   readonly primary: DatabaseSettings;
   readonly replica?: ReplicaSettings;
+}
+
+/** The directory of pins, whoever made its router. */
+export interface DirectorySettings {
+  /** Whether it is the router where no other is given. */
+  readonly enabled: boolean;
+  readonly snapshotMax: number;
+  readonly cacheTtlMs: number;
+  readonly onOutage: DirectoryOutage;
+  /** Used with `fail`. */
+  readonly maxStalenessMs: number;
 }
 
 /** Reads across tenants. */

@@ -1,7 +1,8 @@
 import { databaseIdentity } from '../database-url.js';
 import { Secret } from '../secret.js';
 import { keyAs } from './key-style.js';
-import type { DatabaseOptions, ShardOptions } from '../sharding.options.js';
+import type { ShardOptions } from '../shard.options.js';
+import type { DatabaseOptions } from '../sharding.options.js';
 import type { KeyStyle } from './key-style.js';
 
 /** Rules over the databases together: one at least, and no two that are the same. */
@@ -56,13 +57,17 @@ function secretProblems(database: DatabaseOptions, as: (key: string) => string):
 function directoryProblems(database: DatabaseOptions, as: (key: string) => string): string[] {
   if (database.directoryShardRouter !== true) return [];
   const key = `database.${as('directoryShardRouter')}`;
-  const problems = [`${key}: this version has no directory router; pin tenants with a router of your own`];
+  const problems: string[] = [];
   if ((database.primaryUrl ?? database.url) === undefined) {
     problems.push(`${key}: needs a control database; set database.${as('primaryUrl')}`);
   } else if ((database.primaryPoolSize ?? database.poolSize ?? 2) < 2) {
     problems.push(
       `${key}: needs a control database pool of at least 2 connections; raise database.${as('primaryPoolSize')}`,
     );
+  }
+  if (database.pooler === 'transaction' && database.maintenanceUrl === undefined) {
+    const way = `set database.${as('maintenanceUrl')}, a direct connection`;
+    problems.push(`${key}: listens for changes, which a transaction-mode pooler does not pass on; ${way}`);
   }
   return problems;
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { configurationError } from './configuration-error.js';
 import { resolveOptions } from './resolve-options.js';
-import type { DatabaseOptions, ShardOptions } from '../sharding.options.js';
+import type { ShardOptions } from '../shard.options.js';
+import type { DatabaseOptions } from '../sharding.options.js';
 
 const resolve = (database: DatabaseOptions) => resolveOptions({ database }, 'toml');
 const shards = (...urls: string[]): ShardOptions[] =>
@@ -119,20 +120,31 @@ describe('the control database', () => {
 
   it('must have a pool of at least 2 for the directory router (C11)', () => {
     const refused = (...problems: string[]) =>
-      configurationError(
-        ['this version has no directory router; pin tenants with a router of your own', ...problems].map(
-          (problem) => `database.directory_shard_router: ${problem}`,
-        ),
-      );
+      configurationError(problems.map((problem) => `database.directory_shard_router: ${problem}`));
     const small = 'needs a control database pool of at least 2 connections; raise database.primary_pool_size';
     const options = { url: 'postgres://c/c', shards: shards('postgres://db/a'), directoryShardRouter: true };
     expect(() => resolve({ ...options, poolSize: 1 })).toThrow(refused(small));
     expect(() => resolve({ ...options, poolSize: 5, primaryPoolSize: 1 })).toThrow(refused(small));
-    expect(() => resolve({ ...options, poolSize: 1, primaryPoolSize: 2 })).toThrow(refused());
+    expect(resolve({ ...options, poolSize: 1, primaryPoolSize: 2 }).directory.enabled).toBe(true);
     expect(() => resolve({ directoryShardRouter: true, shards: options.shards })).toThrow(
       refused('needs a control database; set database.primary_url'),
     );
     expect(resolve({ ...options, directoryShardRouter: false, poolSize: 1 }).control).toBeDefined();
+  });
+
+  it('must be reached by the directory router without a transaction-mode pooler', () => {
+    const options = {
+      url: 'postgres://c/c',
+      shards: shards('postgres://db/a'),
+      directoryShardRouter: true,
+      pooler: 'transaction' as const,
+    };
+    expect(() => resolve(options)).toThrow(
+      configurationError([
+        'database.directory_shard_router: listens for changes, which a transaction-mode pooler does not pass on; set database.maintenance_url, a direct connection',
+      ]),
+    );
+    expect(resolve({ ...options, maintenanceUrl: 'postgres://d/c' }).directory.enabled).toBe(true);
   });
 });
 

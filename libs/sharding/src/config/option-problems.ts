@@ -12,6 +12,7 @@ const CODE_KEYS = [
   'createDataSource',
   'crossShardAccess',
   'router',
+  'groupOf',
   'migrations',
 ];
 

@@ -1,6 +1,7 @@
 import { getMetadataStorage } from 'class-validator';
 import { closest, distance } from 'fastest-levenshtein';
-import { DatabaseOptions, ShardOptions } from '../sharding.options.js';
+import { ShardOptions } from '../shard.options.js';
+import { DatabaseOptions } from '../sharding.options.js';
 import { TenancyOptions } from '../tenancy.options.js';
 
 /** What a key holds; `code` is a function or object that only code can give. */

@@ -43,6 +43,14 @@ describe('settings', () => {
     ]);
     expect({ ...settings, shards: undefined }).toEqual({
       shards: undefined,
+      directory: {
+        enabled: false,
+        snapshotMax: 100_000,
+        cacheTtlMs: 30_000,
+        onOutage: 'serve_stale',
+        maxStalenessMs: 30_000,
+      },
+      slotMapGuard: 'warn',
       unsharded: false,
       tenancy: { enabled: false },
       maxConnectionsWarnThreshold: 100,
@@ -221,7 +229,6 @@ describe('a configuration with several mistakes', () => {
         'database.shards[2].primaryUrl: must be a postgres:// or postgresql:// URL',
         'tenancy.maxLength: must not be less than 1',
         'tenancy.source: "jwt" needs exactly one of jwtSecret, jwtPublicKey and jwksUrl',
-        'database.directoryShardRouter: this version has no directory router; pin tenants with a router of your own',
         'database.directoryShardRouter: needs a control database; set database.primaryUrl',
         'database.shards[1].primaryUrl: is the same database as database.shards[0].primaryUrl',
         'database.shards[1]: the name "a" is taken by shards[0]',

@@ -7,10 +7,12 @@ import { databaseProblems } from './database-problems.js';
 import { isRecord, shapeProblems } from './option-problems.js';
 import { tenancySettings } from './tenancy-settings.js';
 import type { ShardInput, ShardRouter } from '@app/routing';
-import type { ShardingOptions, ShardOptions } from '../sharding.options.js';
+import type { ShardOptions } from '../shard.options.js';
+import type { ShardingOptions } from '../sharding.options.js';
 import type {
   CrossShardSettings,
   DatabaseSettings,
+  DirectorySettings,
   ReadSettings,
   ShardingSettings,
   ShardSettings,
@@ -34,6 +36,11 @@ const DEFAULTS = {
   slowQueryThresholdMs: 500,
   maxConnectionsWarnThreshold: 100,
   drainTimeoutMs: 10_000,
+  directorySnapshotMax: 100_000,
+  directoryCacheTtlMs: 30_000,
+  directoryOnOutage: 'serve_stale',
+  directoryMaxStalenessMs: 30_000,
+  slotMapGuard: 'warn',
 } as const;
 
 /** The one shard of a deployment without shards. */
@@ -58,6 +65,9 @@ export function resolveOptions(options: ShardingOptions, style: KeyStyle = 'code
     unsharded: declared.length === 0,
     tenancy: Object.freeze(tenancy),
     ...(options.router && { router: options.router }),
+    ...(options.groupOf && { groupOf: options.groupOf }),
+    directory: directorySettings(database),
+    slotMapGuard: database.slotMapGuard ?? DEFAULTS.slotMapGuard,
     maxConnectionsWarnThreshold: database.maxConnectionsWarnThreshold ?? DEFAULTS.maxConnectionsWarnThreshold,
     drainTimeoutMs: database.drainTimeoutMs ?? DEFAULTS.drainTimeoutMs,
     reads: readSettings(database),
@@ -139,6 +149,16 @@ function crossShardSettings(
     ...(crossShardAccess && { access: crossShardAccess }),
     scatter: scatter ?? DEFAULTS.scatter,
     ...(cursorSecret !== undefined && { cursorSecret: new Secret(cursorSecret) }),
+  });
+}
+
+function directorySettings(database: DatabaseOptions): DirectorySettings {
+  return Object.freeze({
+    enabled: database.directoryShardRouter ?? false,
+    snapshotMax: database.directorySnapshotMax ?? DEFAULTS.directorySnapshotMax,
+    cacheTtlMs: database.directoryCacheTtlMs ?? DEFAULTS.directoryCacheTtlMs,
+    onOutage: database.directoryOnOutage ?? DEFAULTS.directoryOnOutage,
+    maxStalenessMs: database.directoryMaxStalenessMs ?? DEFAULTS.directoryMaxStalenessMs,
   });
 }
 
@@ -225,7 +245,13 @@ function placeSettings(target: string, own: PlaceOptions, shared: DatabaseOption
 }
 
 /** Checks what only code gives, as far as a wrong value would show only later. */
-function codeProblems({ typeorm, router, createDataSource, crossShardAccess }: ShardingOptions): string[] {
+function codeProblems({
+  typeorm,
+  router,
+  createDataSource,
+  crossShardAccess,
+  groupOf,
+}: ShardingOptions): string[] {
   const problems: string[] = [];
   if (typeorm !== undefined && !isRecord(typeorm)) problems.push('typeorm: must be an object');
   const options = isRecord(typeorm) ? typeorm : {};
@@ -238,11 +264,8 @@ function codeProblems({ typeorm, router, createDataSource, crossShardAccess }: S
   if (router !== undefined && typeof (router as Partial<ShardRouter> | null)?.route !== 'function') {
     problems.push('router: must be a ShardRouter, an object with route(key, topology)');
   }
-  if (createDataSource !== undefined && typeof createDataSource !== 'function') {
-    problems.push('createDataSource: must be a function');
-  }
-  if (crossShardAccess !== undefined && typeof crossShardAccess !== 'function') {
-    problems.push('crossShardAccess: must be a function');
+  for (const [key, value] of Object.entries({ createDataSource, crossShardAccess, groupOf })) {
+    if (value !== undefined && typeof value !== 'function') problems.push(`${key}: must be a function`);
   }
   return problems;
 }

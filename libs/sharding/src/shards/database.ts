@@ -14,7 +14,7 @@ import { StandingConnection } from './standing-connection.js';
 import { Telemetry } from './telemetry.js';
 import { within } from './work-scope.js';
 import type pg from 'pg';
-import type { Pooler } from '../sharding.options.js';
+import type { Pooler } from '../shard.options.js';
 import type { EntityList, PostgresOptions } from '../typeorm.options.js';
 import type { DatabaseSettings, TypeOrmSettings } from '../sharding.settings.js';
 import type { BreakerState } from './breaker.js';

@@ -1,4 +1,4 @@
-import type { ReplicaFallback } from '../../sharding.options.js';
+import type { ReplicaFallback } from '../../shard.options.js';
 
 /** Where a read goes. */
 export type ReadTarget = 'primary' | 'replica' | 'unavailable';

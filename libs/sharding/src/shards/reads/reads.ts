@@ -4,7 +4,7 @@ import { chain, promised } from '../maybe-promise.js';
 import { readTarget, replicaOnlyTarget } from './read-policy.js';
 import type { DataSource } from 'typeorm';
 import type { Database } from '../database.js';
-import type { ReplicaFallback } from '../../sharding.options.js';
+import type { ReplicaFallback } from '../../shard.options.js';
 import type { MaybePromise } from '../maybe-promise.js';
 import type { Causality } from './causality.js';
 import type { ReadTarget } from './read-policy.js';
