@@ -4,6 +4,7 @@ import { call, type Answer } from './bookmarks.js';
 import { NOTES, Note, bootApp, listen } from './deployment.js';
 import { PostgresServer } from './postgres-server.js';
 import { runOnce } from './admin-query.js';
+import { installControl } from './control-database.js';
 import { waitFor } from './wait-for.js';
 import { Shards } from '@app/sharding';
 import type { INestApplication } from '@nestjs/common';
@@ -39,6 +40,7 @@ export class ReplicatedDeployment {
     try {
       const shards = ['shard0', 'shard1'];
       for (const name of ['control', ...shards]) await primary.createDatabase(name);
+      await installControl(primary.url('control'));
       for (const name of shards) await runOnce(primary.url(name), `${NOTES}; ${MIGRATIONS}; ${FUNCTIONS}`);
       const replica = await primary.replica({ name: 'replica', ...settings.replica });
       return new ReplicatedDeployment(primary, replica, { control: 'control', shards });

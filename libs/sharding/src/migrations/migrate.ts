@@ -70,7 +70,7 @@ async function migrateTarget({ typeorm }: ShardingSettings, target: Target): Pro
   try {
     const source = await database.open();
     const framework = await applyFramework(source, target.framework);
-    const own = await source.runMigrations({ transaction: 'each' });
+    const own = source.migrations.length > 0 ? await source.runMigrations({ transaction: 'each' }) : [];
     return [...framework, ...own.map(({ name }) => name)];
   } finally {
     await database.close(0);

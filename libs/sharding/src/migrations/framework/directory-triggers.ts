@@ -63,7 +63,7 @@ function touch(rights: string): string {
     end $$`;
 }
 
-/** \`who\` and \`why\` of a log row: settings of the session or transaction, else the login and the note. */
+/** Who and why, in a row of the log: as set in the session or transaction, else the login and the note. */
 const WHO = `coalesce(nullif(current_setting('sharding.actor', true), ''), session_user)`;
 const why = (note: string) => `coalesce(nullif(current_setting('sharding.reason', true), ''), ${note})`;
 const LOG = `insert into _sharding_placement_log
@@ -108,12 +108,11 @@ function afterStatement(event: string, rights: string, { keys, log }: { keys: st
     end $$`;
 }
 
-/** Runs before, while the rows can still be read. */
+/** Runs before, when the rows can still be read, and after `_begin`, by its name. */
 function truncated(rights: string): string {
   return `
     create function _sharding_directory_truncated() returns trigger ${rights} as $$
     begin
-      update _sharding_revision set revision = revision + 1;
       if exists (select from _sharding_directory) then
         perform _sharding_directory_announce((select revision from _sharding_revision), array[null::text]);
       end if;
@@ -134,7 +133,7 @@ const OWNERS_ONLY = [
 ].map((signature) => `revoke execute on function _sharding_directory${signature} from public`);
 
 const TRIGGERS = [
-  `create trigger _sharding_directory_begin before insert or update or delete on _sharding_directory
+  `create trigger _sharding_directory_begin before insert or update or delete or truncate on _sharding_directory
     for each statement execute function _sharding_directory_begin()`,
   `create trigger _sharding_directory_touch before update on _sharding_directory
     for each row execute function _sharding_directory_touch()`,
