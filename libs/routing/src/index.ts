@@ -16,3 +16,4 @@ export type { MovedSlot } from './moved-slots.js';
 export type { GroupOf } from './group-of.js';
 export { HashRouter, routeKey, ShardRouter } from './shard-router.js';
 export type { RouterGroups, RoutingRules } from './shard-router.js';
+export { ShardSelector } from './shard-selector.js';

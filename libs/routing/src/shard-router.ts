@@ -36,6 +36,16 @@ export abstract class ShardRouter {
    *   the answer must then be in group 0, unless the router's `groups` is `'own'`
    */
   abstract route(key: RoutingKey, topology: Topology, group?: number): TopologyShard | Promise<TopologyShard>;
+
+  /**
+   * The shards to which keys of a slot are sent beside the owner of the slot: where an id names its slot and nobody knows
+   * the key, those are asked too. A router that follows the slot map alone needs none.
+   */
+  shardsOfSlot?(
+    slot: number,
+    topology: Topology,
+    group: number,
+  ): readonly TopologyShard[] | Promise<readonly TopologyShard[]>;
 }
 
 /** The default: the owner of the key's slot in its group, or in group 0. */

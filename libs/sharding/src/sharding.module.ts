@@ -1,13 +1,16 @@
 import { Inject, Logger, Module, Scope } from '@nestjs/common';
 import { APP_FILTER, ModulesContainer } from '@nestjs/core';
-import { HashRouter } from '@app/routing';
 import { configurationError } from './config/configuration-error.js';
 import { loadShardingOptions } from './config/load-options.js';
 import { layOver } from './config/overlay.js';
 import { resolveOptions } from './config/resolve-options.js';
+import { DirectoryConnection } from './directory/directory-connection.js';
+import { Pins } from './directory/pins.js';
+import { HEALTH_COMPONENTS } from './health-components.js';
 import { healthPaths } from './health/health-paths.js';
 import { metricsPaths } from './metrics/metrics-paths.js';
 import { optionalModules } from './optional-modules.js';
+import { isProvided, placementProviders, SHARD_ROUTER } from './placement.providers.js';
 import { CrossShardReads } from './repository/cross-shard-reads.js';
 import { featureProviders } from './repository/feature.js';
 import { CONTROL_DATA_SOURCE, CONTROL_READER } from './request/inject-control.decorator.js';
@@ -21,6 +24,7 @@ import { ShardingExceptionFilter } from './request/sharding-exception.filter.js'
 import { Tenancy } from './request/tenancy.js';
 import { Fleet } from './shards/fleet.js';
 import { Shards } from './shards/shards.js';
+import { SETTINGS } from './sharding.settings.js';
 import { logTopology } from './topology-log.js';
 import type {
   BeforeApplicationShutdown,
@@ -35,21 +39,24 @@ import type {
   Provider,
   Type,
 } from '@nestjs/common';
+import type { ShardRouter } from '@app/routing';
+import type { PlacementSetup } from './placement.providers.js';
 import type { Feature } from './repository/feature.js';
 import type { Control } from './shards/control.js';
 import type { ShardingSetup } from './optional-modules.js';
 import type { ShardingOptions, ShardingOptionsFactory } from './sharding.options.js';
 import type { ShardingSettings } from './sharding.settings.js';
 
+/** `forRoot`: the options, with what Nest makes. */
+export type ShardingRootOptions = Omit<ShardingOptions, 'router'> & ShardingSetup & PlacementSetup;
+
 /** `forRootAsync`: exactly one of `useFactory`, `useClass` and `useExisting`. */
-export interface ShardingAsyncOptions extends ShardingSetup, Pick<ModuleMetadata, 'imports'> {
+export interface ShardingAsyncOptions extends ShardingSetup, PlacementSetup, Pick<ModuleMetadata, 'imports'> {
   readonly useFactory?: (...parts: never[]) => ShardingOptions | Promise<ShardingOptions>;
   readonly inject?: InjectionToken[];
   readonly useClass?: Type<ShardingOptionsFactory>;
   readonly useExisting?: InjectionToken<ShardingOptionsFactory>;
 }
-
-const SETTINGS = Symbol.for('nestjs-sharding.settings');
 
 /**
  * The entry of the library. Global, and imported once an application: a second `forRoot` is refused.
@@ -63,14 +70,17 @@ export class ShardingModule
 {
   @Inject(SETTINGS) private readonly settings!: ShardingSettings;
   @Inject(Fleet) private readonly fleet!: Fleet;
+  @Inject(DirectoryConnection) private readonly directory!: DirectoryConnection;
   @Inject(RequestMount) private readonly requests!: RequestMount;
   @Inject(RouteWatch) private readonly routes!: RouteWatch;
   @Inject(ModulesContainer) private readonly modules!: ModulesContainer;
 
   /** @throws ShardingError `invalid_topology` at boot, listing every problem of the configuration */
-  static forRoot(options: ShardingOptions & ShardingSetup = {}): DynamicModule {
-    const { health, metrics, traces, ...rest } = options;
-    return shardingModule({ health, metrics, traces }, [settingsProvider(() => rest, [])]);
+  static forRoot(options: ShardingRootOptions = {}): DynamicModule {
+    const { health, metrics, traces, router, shardSelector, ...rest } = options;
+    const given = isProvided(router) || router === undefined ? rest : { ...rest, router };
+    const setup = { health, metrics, traces, router, shardSelector };
+    return shardingModule(setup, [settingsProvider(() => given, [])]);
   }
 
   static forRootAsync(options: ShardingAsyncOptions): DynamicModule {
@@ -102,7 +112,13 @@ export class ShardingModule
       throw configurationError(['ShardingModule.forRoot() is imported twice: import it once, it is global']);
     }
     logTopology(this.settings, this.fleet.totalMaxConnections, new Logger(ShardingModule.name));
-    await this.fleet.start();
+    try {
+      await this.directory.start();
+      await this.fleet.start();
+    } catch (error) {
+      await this.onApplicationShutdown().catch(() => undefined); // a boot that fails calls no other hook
+      throw error;
+    }
     this.fleet.checkBudget((line) => new Logger(ShardingModule.name).warn(line));
   }
 
@@ -112,13 +128,27 @@ export class ShardingModule
   }
 
   /** After HTTP has closed: drains and closes every database. */
-  onApplicationShutdown(): Promise<void> {
-    return this.fleet.close();
+  async onApplicationShutdown(): Promise<void> {
+    await this.directory.stop();
+    await this.fleet.close();
   }
 }
 
+const EXPORTS = [
+  Shards,
+  ShardedDb,
+  RoutingContext,
+  CONTROL_DATA_SOURCE,
+  CONTROL_READER,
+  Fleet,
+  CrossShardReads,
+  DirectoryConnection,
+  Pins,
+  HEALTH_COMPONENTS,
+];
+
 function shardingModule(
-  setup: ShardingSetup,
+  setup: ShardingSetup & PlacementSetup,
   settings: Provider[],
   imports: ModuleMetadata['imports'] = [],
 ): DynamicModule {
@@ -126,8 +156,8 @@ function shardingModule(
     module: ShardingModule,
     global: true,
     imports: [...imports, ...optionalModules(setup)],
-    providers: [...settings, ...runtimeProviders(mountedPaths(setup))],
-    exports: [Shards, ShardedDb, RoutingContext, CONTROL_DATA_SOURCE, CONTROL_READER, Fleet, CrossShardReads],
+    providers: [...settings, ...placementProviders(setup), ...runtimeProviders(mountedPaths(setup))],
+    exports: EXPORTS,
   };
 }
 
@@ -191,9 +221,11 @@ function runtimeProviders(openPaths: readonly string[]): Provider[] {
     },
     {
       provide: Shards,
-      inject: [SETTINGS, Fleet, RoutingContext],
-      useFactory: ({ topology, router }: ShardingSettings, { shards }: Fleet, keys: RoutingContext) =>
-        new Shards({ topology, shards, router: router ?? new HashRouter(), keys }),
+      inject: [SETTINGS, Fleet, RoutingContext, SHARD_ROUTER],
+      useFactory: (...parts: [ShardingSettings, Fleet, RoutingContext, ShardRouter]) => {
+        const [{ topology, groupOf }, { shards }, keys, router] = parts;
+        return new Shards({ topology, groupOf, shards, router, keys });
+      },
     },
     {
       provide: CrossShardReads,

@@ -17,6 +17,9 @@ import type {
   TypeOrmOptions,
 } from './typeorm.options.js';
 
+/** Token of the {@link ShardingSettings}. */
+export const SETTINGS = Symbol.for('nestjs-sharding.settings');
+
 /**
  * What the program runs on: complete, checked and frozen by `resolveOptions()`. Nobody applies a default later.
  * What a user writes is in `sharding.options.ts`.

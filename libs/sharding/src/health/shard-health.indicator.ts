@@ -1,8 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { HealthIndicatorService } from '@nestjs/terminus';
+import { HEALTH_COMPONENTS } from '../health-components.js';
 import { Fleet } from '../shards/fleet.js';
 import { DatabaseProbe } from './database-probe.js';
 import type { HealthIndicatorFunction, HealthIndicatorResult } from '@nestjs/terminus';
+import type { HealthComponent } from '../health-components.js';
 import type { Reads } from '../shards/reads/reads.js';
 import type { ReplicaStatus } from '../shards/reads/replica.js';
 import type { Shard } from '../shards/shard.js';
@@ -13,24 +15,33 @@ import type { Shard } from '../shards/shard.js';
  */
 @Injectable()
 export class ShardHealthIndicator {
+  @Inject(HEALTH_COMPONENTS) private readonly others!: readonly HealthComponent[];
+
   constructor(
     @Inject(HealthIndicatorService) private readonly health: HealthIndicatorService,
     @Inject(Fleet) private readonly fleet: Fleet,
     @Inject(DatabaseProbe) private readonly probe: DatabaseProbe,
   ) {}
 
-  /** One component a database, control first, then the shards in declaration order. */
+  /** One component a database, control first, then the shards in declaration order; after them the directory. */
   all(): HealthIndicatorFunction[] {
     const { control } = this.fleet;
     return [
       ...(control ? [() => this.component('db:control', control.reads, {})] : []),
       ...this.fleet.shards.map((shard) => () => this.shard(shard)),
+      ...this.others.map((component) => async () => this.other(component)),
     ];
   }
 
   /** The component `db:shard:<name>`; take the shard from `Shards`. */
-  shard({ name, reads, slots }: Shard): Promise<HealthIndicatorResult> {
-    return this.component(`db:shard:${name}`, reads, { slots });
+  shard({ name, reads, slots, group }: Shard): Promise<HealthIndicatorResult> {
+    return this.component(`db:shard:${name}`, reads, { group, slots });
+  }
+
+  private other(component: HealthComponent): HealthIndicatorResult {
+    const { up, details } = component.check();
+    const check = this.health.check(component.key);
+    return up ? check.up(details) : check.down(details);
   }
 
   /** Up when the primary answers and reads have somewhere to go. */

@@ -4,7 +4,7 @@ import { chain } from './maybe-promise.js';
 import { ShardDb } from './shard-db.js';
 import { apartFromEnded } from './transaction.js';
 import { within } from './work-scope.js';
-import type { RoutingKey, ShardRouter, Topology } from '@app/routing';
+import type { GroupOf, RoutingKey, RoutingRules, ShardRouter, Topology } from '@app/routing';
 import type { ShardOutcome } from './fan-out.js';
 import type { MaybePromise } from './maybe-promise.js';
 import type { Reader } from './reads/reader.js';
@@ -36,6 +36,8 @@ export interface EachOptions {
   /** Bound for each shard, from its start. Default 30000. */
   readonly deadlineMs?: number;
   readonly signal?: AbortSignal;
+  /** The shards of this group only. */
+  readonly group?: number;
 }
 
 const DEFAULT_WIDTH = 8;
@@ -50,10 +52,12 @@ export class Shards {
   readonly #byName: ReadonlyMap<string, Shard>;
   readonly #shards: readonly Shard[];
   readonly #router: ShardRouter;
+  readonly #rules: RoutingRules;
   readonly #keys: RoutingKeySource;
 
   constructor(parts: {
     topology: Topology;
+    groupOf?: GroupOf | undefined;
     shards: readonly Shard[];
     router: ShardRouter;
     keys: RoutingKeySource;
@@ -62,6 +66,7 @@ export class Shards {
     this.#shards = parts.shards;
     this.#byName = new Map(parts.shards.map((shard) => [shard.name, shard]));
     this.#router = parts.router;
+    this.#rules = { topology: parts.topology, groupOf: parts.groupOf };
     this.#keys = parts.keys;
   }
 
@@ -149,6 +154,8 @@ export class Shards {
    * Runs `work` on the primary of every shard: bounded, in declaration order, never stopped by a failure. A shard that
    * cannot be reached is an outcome of its own, and `work` is not called for it. At the deadline its statements are
    * cancelled on the server. Read while writers are active, an aggregate over shards is approximate.
+   *
+   * @throws ShardingError `out_of_topology` for a group without shards
    */
   async each<T>(
     work: (db: ShardDb) => Promise<T> | T,
@@ -179,10 +186,14 @@ export class Shards {
 
   /** {@link shardFor}, at once where nothing needs to be waited for. */
   route(key: RoutingKey, request?: object): MaybePromise<Shard> {
-    return chain(routeKey(this.#router, key, this.topology), ({ name }) => {
+    return chain(routeKey(this.#router, key, this.#rules), ({ name }) => {
       this.#keys.routed?.(name, request);
       return this.named(name);
     });
+  }
+
+  #ofGroup(group: number): Shard[] {
+    return this.topology.shardsOfGroup(group).map(({ name }) => this.named(name));
   }
 
   async #reader(key: RoutingKey, mode: ReadMode): Promise<Reader> {
@@ -192,14 +203,15 @@ export class Shards {
   }
 
   async #fanOut<T>(
-    { width = DEFAULT_WIDTH, deadlineMs = DEFAULT_EACH_DEADLINE_MS, signal }: EachOptions,
+    { width = DEFAULT_WIDTH, deadlineMs = DEFAULT_EACH_DEADLINE_MS, signal, group }: EachOptions,
     work: (shard: Shard) => Promise<T> | T,
   ): Promise<ShardOutcome<Shard, T>[]> {
     if (!Number.isInteger(width) || width < 1) {
       throw new ShardingError('invalid_options', 'width is a whole number of at least 1');
     }
-    this.noteAll();
-    return fanOut(this.#shards, width, (shard) =>
+    const shards = group === undefined ? this.#shards : this.#ofGroup(group);
+    for (const { name } of shards) this.#keys.routed?.(name);
+    return fanOut(shards, width, (shard) =>
       within(`the work on shard "${shard.name}"`, { deadlineMs, signal }, async () => work(shard)),
     );
   }

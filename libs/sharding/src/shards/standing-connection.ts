@@ -24,6 +24,8 @@ export class StandingConnection {
   #closed = false;
   /** Called when a connection has ended, for whatever reason. */
   onEnd: () => void = () => undefined;
+  /** Called for each notification that this connection listens for. */
+  onNotification: () => void = () => undefined;
 
   constructor(options: StandingOptions) {
     this.#options = options;
@@ -35,7 +37,7 @@ export class StandingConnection {
    * @param limitMs bound of the statement, connecting included, from when its turn comes
    * @throws the driver's error, `timeout expired`, or `connection closed` after {@link close}
    */
-  query<Row extends pg.QueryResultRow>(sql: string, limitMs: number): Promise<Row[]> {
+  query<Row extends pg.QueryResultRow>(sql: string | pg.QueryConfig, limitMs: number): Promise<Row[]> {
     return this.#outside.runInAsyncScope(() => this.#turns(() => this.#run<Row>(sql, limitMs)));
   }
 
@@ -52,7 +54,7 @@ export class StandingConnection {
     this.drop();
   }
 
-  async #run<Row extends pg.QueryResultRow>(sql: string, limitMs: number): Promise<Row[]> {
+  async #run<Row extends pg.QueryResultRow>(sql: string | pg.QueryConfig, limitMs: number): Promise<Row[]> {
     if (this.#closed) throw new Error('connection closed');
     const ends = performance.now() + limitMs;
     try {
@@ -70,6 +72,9 @@ export class StandingConnection {
     const connection = dedicatedConnection(await config(), applicationName);
     if (this.#closed) throw new Error('connection closed'); // meanwhile
     this.#open = connection;
+    connection.client.on('notification', () => {
+      if (this.#open === connection) this.onNotification();
+    });
     connection.client.once('end', () => {
       if (this.#open === connection) this.drop();
     });

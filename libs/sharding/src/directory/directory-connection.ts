@@ -1,0 +1,130 @@
+import { Logger } from '@nestjs/common';
+import { ShardingError } from '@app/routing';
+import { failureCode } from '../shards/database-failure.js';
+import { within } from '../shards/work-scope.js';
+import { Directory } from './directory.js';
+import { PinLookUps } from './pin-look-ups.js';
+import { PinProblems } from './pin-problems.js';
+import { ProcessLease } from './process-lease.js';
+import type pg from 'pg';
+import type { DirectorySettings } from '../sharding.settings.js';
+import type { Database } from '../shards/database.js';
+import type { PlacementRules } from './pin-problems.js';
+import type { Ways } from './follower.js';
+
+/** Of one statement on the listening connection, connecting included where it must: with a heartbeat below 3 s. */
+const LISTENER_LIMIT_MS = 1500;
+/** Of one look-up through the pool. */
+const POOL_LIMIT_MS = 2000;
+const MIN_POOL = 2;
+const MAX_LOOK_UPS = 4;
+const LOST_TABLES = ['42P01', '42703', '42883'];
+
+/** What a directory may be told; what is left out is as configured. */
+export type DirectoryOptions = Partial<Omit<DirectorySettings, 'enabled'>>;
+
+/**
+ * The way from a `DirectoryRouter` to the control database. Inject it to make a router of your own; what was opened through it
+ * starts and ends with the application.
+ */
+export class DirectoryConnection {
+  readonly #opened: OpenDirectory[] = [];
+  readonly #logger = new Logger('directory');
+
+  constructor(
+    private readonly control: Database | undefined,
+    private readonly settings: DirectorySettings,
+    readonly rules: PlacementRules,
+  ) {}
+
+  /** All that were opened, in that order. */
+  get opened(): readonly OpenDirectory[] {
+    return this.#opened;
+  }
+
+  /**
+   * A directory with its own connection and cache; it is read at boot.
+   *
+   * @throws ShardingError `invalid_topology` without a control database, or with a pool of one connection
+   */
+  open(options: DirectoryOptions = {}): OpenDirectory {
+    const control = this.#usable();
+    const settings = { ...this.settings, ...options };
+    const problems = new PinProblems(this.rules, (line) => this.#logger.error(line));
+    const lookUps = new PinLookUps({
+      ask: (sql, values) => throughPool(control, { text: sql, values }),
+      width: Math.min(MAX_LOOK_UPS, control.poolSize - 1),
+      ttlMs: settings.cacheTtlMs,
+      maxStalenessMs: settings.onOutage === 'fail' ? settings.maxStalenessMs : Infinity,
+    });
+    const connection = control.standing('directory', LISTENER_LIMIT_MS);
+    const ways: Ways = {
+      listener: (query) => connection.query(query, LISTENER_LIMIT_MS),
+      pool: (query) => throughPool(control, query),
+    };
+    const lease = new ProcessLease();
+    const directory = new Directory({ settings, ways, lookUps, problems, lease, log: this.#logger });
+    connection.onNotification = directory.wake;
+    connection.onEnd = directory.lost;
+    const opened = { directory, problems };
+    this.#opened.push(opened);
+    return opened;
+  }
+
+  /** @throws ShardingError `migrations_pending` where the control database has no directory */
+  async start(): Promise<void> {
+    await Promise.all(this.#opened.map(({ directory }) => directory.start()));
+    for (const { directory } of this.#opened) if (directory.trouble) refuseUnusable(directory.trouble);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#opened.map(({ directory }) => directory.stop()));
+  }
+
+  #usable(): Database {
+    const { control } = this;
+    if (!control) {
+      throw new ShardingError(
+        'invalid_topology',
+        'a DirectoryRouter needs a control database: set [database] primary_url',
+      );
+    }
+    if (control.poolSize < MIN_POOL) {
+      throw new ShardingError(
+        'invalid_topology',
+        `a DirectoryRouter needs a control database pool of at least ${MIN_POOL} connections; raise [database] primary_pool_size`,
+      );
+    }
+    return control;
+  }
+}
+
+export interface OpenDirectory {
+  readonly directory: Directory;
+  readonly problems: PinProblems;
+}
+
+function throughPool<Row extends object>(control: Database, query: pg.QueryConfig | string): Promise<Row[]> {
+  const { text, values } = typeof query === 'string' ? { text: query, values: [] } : query;
+  return within('a question to the directory', { deadlineMs: POOL_LIMIT_MS }, async () =>
+    (await control.open()).query<Row[]>(text, values),
+  );
+}
+
+function refuseUnusable(trouble: Error): void {
+  const code = failureCode(trouble) ?? '';
+  if (LOST_TABLES.includes(code)) {
+    throw new ShardingError(
+      'migrations_pending',
+      'the control database has no directory: run the migrations (`migrate`) before the application starts',
+      { cause: trouble },
+    );
+  }
+  if (code === '42501') {
+    throw new ShardingError(
+      'directory_unavailable',
+      'the role of the application may not read the directory: grant it select on the _sharding_ tables of control',
+      { cause: trouble },
+    );
+  }
+}

@@ -1,0 +1,108 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { HashRouter, ShardingError, ShardRouter } from '@app/routing';
+import { chain } from '../shards/maybe-promise.js';
+import { DirectoryConnection } from './directory-connection.js';
+import type { RoutingKey, Topology, TopologyShard } from '@app/routing';
+import type { MaybePromise } from '../shards/maybe-promise.js';
+import type { DirectoryOptions } from './directory-connection.js';
+import type { Directory } from './directory.js';
+import type { Pin } from './pin.js';
+
+/** What a `DirectoryRouter` may be told. */
+export interface DirectoryRouterOptions extends DirectoryOptions {
+  /** Routes the keys without a pin. Default: the slot map. */
+  readonly fallback?: ShardRouter;
+}
+
+/** `_sharding_directory` refuses longer keys too. */
+export const MAX_KEY_BYTES = 255;
+/** No UTF-16 unit has more than three bytes in UTF-8. */
+const SURELY_SHORT = MAX_KEY_BYTES / 3;
+
+/**
+ * Routes by the pins of the control table `_sharding_directory`, and keys without one by another router. Only strings are
+ * looked for there. It owns its connection and its cache; both start and end with the application.
+ *
+ * A pin outside the group of its key is ignored, and the log says so; one that names an unknown shard fails its own key.
+ */
+@Injectable()
+export class DirectoryRouter extends ShardRouter {
+  override readonly groups = 'own';
+  readonly #directory: Directory;
+  readonly #fallback: ShardRouter;
+
+  /** @throws ShardingError `invalid_topology` without a control database with a pool of at least 2 */
+  constructor(
+    @Inject(DirectoryConnection) connection: DirectoryConnection,
+    { fallback = new HashRouter(), ...options }: DirectoryRouterOptions = {},
+  ) {
+    super();
+    this.#directory = connection.open(options).directory;
+    this.#fallback = fallback;
+  }
+
+  /**
+   * @throws ShardingError `directory_unavailable`; `invalid_pin` for a row that names an unknown shard;
+   *   `invalid_routing_key` beyond 255 bytes; `residency_violation` where the fallback leaves the key's group
+   */
+  override route(key: RoutingKey, topology: Topology, group?: number): MaybePromise<TopologyShard> {
+    if (typeof key !== 'string') return this.#unpinned(key, topology, group);
+    if (key.length > SURELY_SHORT) assertShort(key);
+    const pin = this.#directory.find(key);
+    if (pin === undefined) return this.#unpinned(key, topology, group);
+    return chain(pin, (found) => this.#obey(found, key, { topology, group }));
+  }
+
+  /** The shards that keys of the slot are pinned to, inside the group. */
+  override shardsOfSlot(slot: number, topology: Topology, group: number): MaybePromise<TopologyShard[]> {
+    return chain(this.#directory.shardsOfSlot(slot), (names) =>
+      names
+        .filter((name) => topology.has(name))
+        .map((name) => topology.byName(name))
+        .filter((shard) => shard.group === group),
+    );
+  }
+
+  #obey(
+    pin: Pin | undefined,
+    key: string,
+    { topology, group }: { topology: Topology; group: number | undefined },
+  ): MaybePromise<TopologyShard> {
+    if (!pin || (group !== undefined && pin.group !== undefined && pin.group !== group)) {
+      return this.#unpinned(key, topology, group);
+    }
+    const allowed = group ?? pin.group ?? 0;
+    if (pin.shard === undefined) return this.#unpinned(key, topology, allowed);
+    if (!topology.has(pin.shard)) throw unknownShard(key, pin.shard);
+    const shard = topology.byName(pin.shard);
+    return shard.group === allowed ? shard : this.#unpinned(key, topology, allowed);
+  }
+
+  #unpinned(key: RoutingKey, topology: Topology, group: number | undefined): MaybePromise<TopologyShard> {
+    const allowed = this.#fallback.groups === 'own' ? group : (group ?? 0);
+    return chain(this.#fallback.route(key, topology, group), (shard) => {
+      if (allowed === undefined || shard.group === allowed) return shard;
+      throw new ShardingError(
+        'residency_violation',
+        `shard "${shard.name}" is in group ${shard.group}, and the key belongs to group ${allowed}`,
+      );
+    });
+  }
+}
+
+/** @throws ShardingError `invalid_routing_key` */
+export function assertShort(key: string): void {
+  if (Buffer.byteLength(key) > MAX_KEY_BYTES) {
+    throw new ShardingError(
+      'invalid_routing_key',
+      `a routing key of the directory has at most ${MAX_KEY_BYTES} bytes in UTF-8`,
+    );
+  }
+}
+
+function unknownShard(key: string, shard: string): ShardingError {
+  return new ShardingError(
+    'invalid_pin',
+    `the directory's row of routing key ${JSON.stringify(key)} names shard ${JSON.stringify(shard)}, which is not configured: correct the row`,
+  );
+}

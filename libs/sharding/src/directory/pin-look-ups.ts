@@ -1,0 +1,125 @@
+import { AsyncResource } from 'node:async_hooks';
+import pLimit from 'p-limit';
+import { ShardingError } from '@app/routing';
+import { FIND_PIN, SHARDS_OF_SLOT } from './directory-statements.js';
+import { LookedUpPins } from './looked-up-pins.js';
+import { PinValues } from './pin.js';
+import type { FoundRow } from './directory-statements.js';
+import type { LookedUp } from './looked-up-pins.js';
+import type { Pin } from './pin.js';
+
+/** Asks the control database; bounded in time. */
+export type AskControl = <Row extends object>(sql: string, values: unknown[]) => Promise<Row[]>;
+
+export interface LookUpParts {
+  readonly ask: AskControl;
+  /** At a time: a connection of the pool is left to others. */
+  readonly width: number;
+  readonly ttlMs: number;
+  /** How old an answer may be that is given while the directory cannot be asked. */
+  readonly maxStalenessMs: number;
+}
+
+/** Look-ups that may wait for their turn; beyond it the answer is 503 at once. */
+const MAX_WAITING = 1000;
+
+/**
+ * Pins by key, for directories that are too large to keep. Concurrent questions about one key share a look-up. A look-up
+ * that began before a change of its key is not kept: its revision is older than the one that the change brought.
+ */
+export class PinLookUps {
+  readonly #kept = new LookedUpPins();
+  readonly #values = new PinValues();
+  readonly #running = new Map<string, Promise<LookedUp>>();
+  readonly #turns;
+  /** The look-up is for all that wait for it, so it belongs to no request. */
+  readonly #outside = new AsyncResource('nestjs-sharding.directory');
+  #revision = 0;
+
+  constructor(private readonly parts: LookUpParts) {
+    this.#turns = pLimit(parts.width);
+  }
+
+  /** How many keys are kept, pinned or not. */
+  get size(): number {
+    return this.#kept.size;
+  }
+
+  /** At once where the key is known. @throws ShardingError `directory_unavailable` */
+  find(key: string): Pin | undefined | Promise<Pin | undefined> {
+    const kept = this.#kept.get(key);
+    if (kept && performance.now() - kept.readAt < this.parts.ttlMs) return kept.pin;
+    return this.#look(key, kept);
+  }
+
+  /** The shards that keys of a slot are pinned to; never kept. @throws ShardingError `directory_unavailable` */
+  async shardsOfSlot(slot: number): Promise<string[]> {
+    try {
+      const rows = await this.#outside.runInAsyncScope(() =>
+        this.#turns(() => this.parts.ask<{ shard_name: string }>(SHARDS_OF_SLOT, [slot])),
+      );
+      return rows.map(({ shard_name }) => shard_name);
+    } catch (cause) {
+      throw unavailable(cause);
+    }
+  }
+
+  /** These keys changed, up to and with this revision. */
+  changed(keys: Iterable<string>, revision: number): void {
+    for (const key of keys) {
+      this.#kept.delete(key);
+      this.#running.delete(key); // who comes now asks anew
+    }
+    this.#revision = revision;
+  }
+
+  /** Everything may have changed. */
+  clear(revision: number): void {
+    this.#kept.clear();
+    this.#running.clear();
+    this.#revision = revision;
+  }
+
+  async #look(key: string, stale: LookedUp | undefined): Promise<Pin | undefined> {
+    try {
+      return (await (this.#running.get(key) ?? this.#ask(key))).pin;
+    } catch (cause) {
+      if (stale && performance.now() - stale.readAt < this.parts.maxStalenessMs) return stale.pin;
+      throw unavailable(cause);
+    }
+  }
+
+  #ask(key: string): Promise<LookedUp> {
+    if (this.#turns.pendingCount >= MAX_WAITING) {
+      return Promise.reject(new Error(`${MAX_WAITING} look-ups are waiting already`));
+    }
+    const asked = this.#outside
+      .runInAsyncScope(() => this.#turns(() => this.#read(key)))
+      .finally(() => {
+        if (this.#running.get(key) === asked) this.#running.delete(key);
+      });
+    this.#running.set(key, asked);
+    return asked;
+  }
+
+  async #read(key: string): Promise<LookedUp> {
+    const readAt = performance.now();
+    const [row] = await this.parts.ask<FoundRow>(FIND_PIN, [key]);
+    if (!row) throw new Error('_sharding_revision has no row');
+    const found = {
+      pin: row.pinned ? this.#values.of(row) : undefined,
+      revision: Number(row.revision),
+      readAt,
+    };
+    if (found.revision >= this.#revision) this.#kept.set(key, found);
+    return found;
+  }
+}
+
+function unavailable(cause: unknown): ShardingError {
+  return new ShardingError(
+    'directory_unavailable',
+    'the directory of pins cannot be asked where this key is; try again when the control database answers',
+    { cause },
+  );
+}

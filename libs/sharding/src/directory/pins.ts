@@ -1,0 +1,198 @@
+import { Logger } from '@nestjs/common';
+import { assertRoutingKey, ShardingError } from '@app/routing';
+import { REVISION } from './directory-statements.js';
+import { assertShort } from './directory-router.js';
+import { LIST, PIN, PLACE, SIGN, UNPIN, UNPIN_PLACED } from './pin-statements.js';
+import type { EntityManager } from 'typeorm';
+import type { ShardSelector } from '@app/routing';
+import type { Control } from '../shards/control.js';
+import type { DirectoryConnection } from './directory-connection.js';
+
+/** Who changes a pin, why, and in which transaction. */
+export interface PinOptions {
+  /** Kept with the row, and the reason in the log. */
+  readonly note?: string;
+  /** Who, in the log. Default: the login of the application. */
+  readonly by?: string;
+  /** The caller's transaction on the control database. Default: one of its own. */
+  readonly manager?: EntityManager;
+}
+
+/** The group of a new key, or what the `ShardSelector` decides by. */
+export type PlaceOptions = PinOptions & ({ readonly group: number } | { readonly attributes: unknown });
+
+/** One row of the directory. */
+export interface PinEntry {
+  readonly key: string;
+  readonly shard: string | undefined;
+  readonly group: number | undefined;
+  readonly note: string | undefined;
+  readonly updatedAt: Date;
+}
+
+export interface ListOptions {
+  /** The last key of the page before. */
+  readonly after?: string;
+  /** Default 1000. */
+  readonly limit?: number;
+}
+
+interface PinsParts {
+  readonly control: Control | undefined;
+  readonly connection: DirectoryConnection;
+  readonly selector: ShardSelector<unknown> | undefined;
+}
+
+const PAGE = 1000;
+/** How long a change waits until this process routes by it. */
+const APPLIED_MS = 1000;
+
+/**
+ * Writes the directory. A change takes effect in every process within milliseconds; in this one before the call returns,
+ * where it was not made in a transaction of the caller. Pinning a key does **not** move the rows that it has already:
+ * move them first.
+ */
+export class Pins {
+  readonly #logger = new Logger('pins');
+
+  constructor(private readonly parts: PinsParts) {}
+
+  /**
+   * Pins a key to a shard of its group.
+   *
+   * @throws ShardingError `unknown_shard`, `invalid_routing_key`; `residency_violation` for a shard outside the key's group
+   */
+  async pin(key: string, shard: string, options: PinOptions = {}): Promise<void> {
+    assertPinnable(key);
+    const { topology, groupOf } = this.parts.connection.rules;
+    const { group } = topology.byName(shard);
+    const stated = groupOf?.(key);
+    if (stated !== undefined && stated !== group) throw outside(`shard "${shard}" is in group ${group}`);
+    await this.#write(options, async (manager) => {
+      const expected = stated ?? (await groupOfRow(manager, key)) ?? 0;
+      if (expected !== group) throw outside(`shard "${shard}" is in group ${group}`);
+      const rows = await manager.query<unknown[]>(PIN, [key, shard, options.note ?? null, group]);
+      if (rows.length === 0) throw outside(`shard "${shard}" is in group ${group}`);
+    });
+    this.#logger.log(`pinned ${JSON.stringify(key)} to ${shard}; rows that it has elsewhere were not moved`);
+  }
+
+  /** Takes a pin away; the key keeps its group. @returns whether there was one */
+  async unpin(key: string, options: Omit<PinOptions, 'note'> = {}): Promise<boolean> {
+    assertPinnable(key);
+    const found = await this.#write(options, async (manager) => {
+      const [, placed] = await manager.query<[unknown, number]>(UNPIN_PLACED, [key]);
+      const [, removed] = await manager.query<[unknown, number]>(UNPIN, [key]);
+      return placed + removed > 0;
+    });
+    if (found)
+      this.#logger.log(`unpinned ${JSON.stringify(key)}; rows on the shard it was pinned to were not moved`);
+    return found;
+  }
+
+  /**
+   * Says at its creation to which group a key belongs, which is for ever: data does not change its group by a row.
+   *
+   * @returns the group
+   * @throws ShardingError `out_of_topology` for a group without shards; `residency_violation` where the key is in another
+   *   group; `invalid_options` for attributes without a `shardSelector`
+   */
+  async place(key: string, options: PlaceOptions): Promise<number> {
+    assertPinnable(key);
+    const { topology, groupOf } = this.parts.connection.rules;
+    const group = await this.#groupFor(options);
+    const shards = topology.shardsOfGroup(group).map(({ name }) => name);
+    const stated = groupOf?.(key);
+    if (stated !== undefined && stated !== group) throw outside(`groupOf says group ${stated}, not ${group}`);
+    await this.#write(options, async (manager) => {
+      const values = [key, group, options.note ?? null, shards];
+      const rows = await manager.query<unknown[]>(PLACE, values);
+      if (rows.length === 0) throw outside(`the directory has it elsewhere than in group ${group}`);
+    });
+    this.#logger.log(`placed ${JSON.stringify(key)} in group ${group}`);
+    return group;
+  }
+
+  /** One page of the directory, by key. */
+  async list({ after, limit = PAGE }: ListOptions = {}): Promise<PinEntry[]> {
+    if (!Number.isInteger(limit) || limit < 1 || limit > 10 * PAGE) {
+      throw new ShardingError('invalid_options', `limit is a whole number from 1 to ${10 * PAGE}`);
+    }
+    const rows = await this.#control.dataSource.query<ListedRow[]>(LIST, [after ?? null, limit]);
+    return rows.map((row) => ({
+      key: row.routing_key,
+      shard: row.shard_name ?? undefined,
+      group: row.group_id ?? undefined,
+      note: row.note ?? undefined,
+      updatedAt: row.updated_at,
+    }));
+  }
+
+  get #control(): Control {
+    const { control } = this.parts;
+    if (control) return control;
+    throw new ShardingError('invalid_topology', 'pins need a control database: set [database] primary_url');
+  }
+
+  async #groupFor(options: PlaceOptions): Promise<number> {
+    if ('group' in options) return options.group;
+    const { selector } = this.parts;
+    if (selector) return selector.groupOf(options.attributes);
+    throw new ShardingError(
+      'invalid_options',
+      'place() by attributes needs a ShardSelector: forRoot({ shardSelector })',
+    );
+  }
+
+  async #write<T>(options: PinOptions, work: (manager: EntityManager) => Promise<T>): Promise<T> {
+    const { manager } = options;
+    const signed = async (on: EntityManager) => {
+      await on.query(SIGN, [options.by ?? '', options.note ?? '']);
+      return work(on);
+    };
+    const source = this.#control.dataSource;
+    if (manager) {
+      if (manager.connection === source && manager.queryRunner?.isTransactionActive) return signed(manager);
+      throw new ShardingError('invalid_options', 'manager must be in a transaction on the control database');
+    }
+    const [value, revision] = await source.transaction(async (own) => {
+      const result = await signed(own);
+      const [row] = await own.query<{ revision: string }[]>(REVISION);
+      return [result, Number(row?.revision)] as const;
+    });
+    await this.#applied(revision);
+    return value;
+  }
+
+  async #applied(revision: number): Promise<void> {
+    const ends = performance.now() + APPLIED_MS;
+    await Promise.all(this.parts.connection.opened.map(({ directory }) => directory.reaches(revision, ends)));
+  }
+}
+
+interface ListedRow {
+  readonly routing_key: string;
+  readonly shard_name: string | null;
+  readonly group_id: number | null;
+  readonly note: string | null;
+  readonly updated_at: Date;
+}
+
+/** The row is locked, so that its group does not change before the pin is written. */
+async function groupOfRow(manager: EntityManager, key: string): Promise<number | undefined> {
+  const sql = 'select group_id from _sharding_directory where routing_key = $1 for update';
+  const [row] = await manager.query<{ group_id: number | null }[]>(sql, [key]);
+  return row?.group_id ?? undefined;
+}
+
+function assertPinnable(key: string): void {
+  assertRoutingKey(key);
+  if (typeof key !== 'string') {
+    throw new ShardingError('invalid_routing_key', 'the directory has rows for strings only');
+  }
+  assertShort(key);
+}
+
+function outside(why: string): ShardingError {
+  return new ShardingError('residency_violation', `the key is not allowed to live there: ${why}`);
+}

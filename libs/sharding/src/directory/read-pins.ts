@@ -1,0 +1,47 @@
+import { changesSince, moreThan, pageOfPins, REVISION } from './directory-statements.js';
+import { Snapshot } from './snapshot.js';
+import type { ChangeRow, PinRow } from './directory-statements.js';
+import type { Ask } from './follower.js';
+
+const PAGE = 10_000;
+
+/** Every pin, page by page, so that no statement takes long; changes made meanwhile are in {@link readChanges}. */
+export async function readSnapshot(ask: Ask, most: number): Promise<{ revision: number; pins?: Snapshot }> {
+  const revision = await readRevision(ask);
+  const pins = new Snapshot(revision);
+  let page: PinRow[];
+  let after: string | undefined;
+  do {
+    page = await ask<PinRow>(pageOfPins(after, PAGE));
+    pins.add(page);
+    after = page.at(-1)?.routing_key;
+    if (pins.size > most) return { revision };
+  } while (page.length === PAGE);
+  return { revision, pins };
+}
+
+/** One row at least; all carry the same revision. */
+export async function readChanges(ask: Ask, since: number): Promise<ChangeRow[]> {
+  const rows = await ask<ChangeRow>(changesSince(since));
+  if (rows.length === 0) throw noRevision();
+  return rows;
+}
+
+export async function readRevision(ask: Ask): Promise<number> {
+  const [row] = await ask<{ revision: string }>(REVISION);
+  if (!row) throw noRevision();
+  return Number(row.revision);
+}
+
+export async function hasMoreThan(ask: Ask, most: number): Promise<boolean> {
+  const [row] = await ask<{ count: number }>(moreThan(most));
+  return (row?.count ?? 0) > most;
+}
+
+export function revisionOf([row]: readonly ChangeRow[]): number {
+  return Number(row?.revision);
+}
+
+function noRevision(): Error {
+  return new Error('the row of _sharding_revision is missing');
+}

@@ -1,0 +1,82 @@
+import { slotOf } from '@app/routing';
+import { PinValues } from './pin.js';
+import type { ChangeRow, PinRow } from './directory-statements.js';
+import type { Pin } from './pin.js';
+
+/** Every pin of the directory, in memory. */
+export class Snapshot {
+  readonly #pins = new Map<string, Pin>();
+  readonly #values = new PinValues();
+  /** Keys by slot; made when first asked for. */
+  #slots: Map<number, Set<string>> | undefined;
+
+  /** Of the database, as far as it was applied. */
+  revision: number;
+
+  constructor(revision: number) {
+    this.revision = revision;
+  }
+
+  get size(): number {
+    return this.#pins.size;
+  }
+
+  get(key: string): Pin | undefined {
+    return this.#pins.get(key);
+  }
+
+  entries(): IterableIterator<[string, Pin]> {
+    return this.#pins.entries();
+  }
+
+  add(rows: readonly PinRow[]): void {
+    for (const row of rows) this.#set(row.routing_key, this.#values.of(row));
+  }
+
+  /** @returns the keys that changed, or `everything` where the rows do not say which: nothing was applied then */
+  apply(rows: readonly ChangeRow[]): ReadonlySet<string> | 'everything' {
+    if (rows.some(({ changes, changed }) => changes && changed === null)) return 'everything';
+    const changed = new Set<string>();
+    for (const row of rows) {
+      if (row.changed === null) continue;
+      changed.add(row.changed);
+      if (row.pinned) this.#set(row.changed, this.#values.of(row));
+      else this.#delete(row.changed);
+    }
+    return changed;
+  }
+
+  /** The shards that keys of a slot are pinned to, ordered. */
+  shardsOfSlot(slot: number): string[] {
+    const keys = (this.#slots ??= this.#indexed()).get(slot) ?? [];
+    const shards = new Set<string>();
+    for (const key of keys) {
+      const shard = this.#pins.get(key)?.shard;
+      if (shard !== undefined) shards.add(shard);
+    }
+    return [...shards].toSorted();
+  }
+
+  #set(key: string, pin: Pin): void {
+    this.#pins.set(key, pin);
+    if (this.#slots) index(this.#slots, key);
+  }
+
+  #delete(key: string): void {
+    this.#pins.delete(key);
+    if (this.#slots) this.#slots.get(slotOf(key))?.delete(key);
+  }
+
+  #indexed(): Map<number, Set<string>> {
+    const slots = new Map<number, Set<string>>();
+    for (const key of this.#pins.keys()) index(slots, key);
+    return slots;
+  }
+}
+
+function index(slots: Map<number, Set<string>>, key: string): void {
+  const slot = slotOf(key);
+  const keys = slots.get(slot);
+  if (keys) keys.add(key);
+  else slots.set(slot, new Set([key]));
+}
