@@ -51,7 +51,7 @@ it('a storm of pg_terminate_backend leaves the process alive, the other shard al
   expect(Object.keys(summary(load.of(WELL))).sort()).toEqual(['200', '201']);
   const failures = load.of(ILL).filter(({ status }) => status >= 300);
   const codes = failures.map((answer) => `${answer.status} ${codeOf(answer)}`);
-  expect(codes.filter((code) => !['503 shard_unavailable', '503 commit_unknown'].includes(code))).toEqual([]);
+  expect(codes.filter((code) => !['503 shard_unavailable', '500 commit_unknown'].includes(code))).toEqual([]);
   const rows = await fleet.texts();
   expect(lostOrDoubled(load.answers, rows)).toEqual({ lost: [], doubled: [] });
   const stored = new Set(rows.map(({ text }) => text));

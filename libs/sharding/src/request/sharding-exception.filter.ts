@@ -5,7 +5,10 @@ import { ShardingError } from '@app/routing';
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 
-/** Maps the code of a {@link ShardingError} to its status; the body is `{ statusCode, code, message }`. */
+/**
+ * Maps the code of a {@link ShardingError} to its status; the body is `{ statusCode, code, message }`. The caller of a
+ * microservice's handler gets the same with `status: 'error'`, as Nest does it. Nothing of the cause is in either.
+ */
 @Catch(ShardingError)
 export class ShardingExceptionFilter implements ExceptionFilter<ShardingError> {
   private readonly logger = new Logger(ShardingExceptionFilter.name);
@@ -14,14 +17,13 @@ export class ShardingExceptionFilter implements ExceptionFilter<ShardingError> {
 
   catch(error: ShardingError, host: ArgumentsHost): Observable<never> | void {
     const type = host.getType();
-    if (type === 'rpc')
-      return throwError(() => ({ status: 'error', code: error.code, message: error.message }));
-    if (type !== 'http') throw error;
-    if (error.status === 500) this.logger.error(error); // a mistake of the server; its cause is printed by name only
+    if (type !== 'http' && type !== 'rpc') throw error;
+    const { status: statusCode, code, message } = error;
+    if (statusCode === 500) this.logger.error(error); // a mistake of the server; its cause is printed by name only
+    if (type === 'rpc') return throwError(() => ({ status: 'error', statusCode, code, message }));
     const { httpAdapter } = this.host;
     const response: unknown = host.switchToHttp().getResponse();
     if (httpAdapter.isHeadersSent(response)) return httpAdapter.end(response);
-    const { status: statusCode, code, message } = error;
     httpAdapter.reply(response, { statusCode, code, message }, statusCode);
   }
 }
