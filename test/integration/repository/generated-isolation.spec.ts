@@ -63,7 +63,7 @@ const sql = fc.constantFrom(
   'p.views >= 0',
   'p.id > 0',
   "p.slug like '%'",
-  'exists (select 1)',
+  'p.id is distinct from 0',
   '(true or true)',
 );
 const builder = fc.array(fc.record({ how: fc.constantFrom('where', 'andWhere', 'orWhere'), sql }), {

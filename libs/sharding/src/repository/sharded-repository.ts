@@ -4,6 +4,7 @@ import { chain, promised } from '../shards/maybe-promise.js';
 import { tenantScopeOf } from './sharded-entity.js';
 import { aggregateOf } from './tenant-aggregate.js';
 import { RoutedQueryBuilder } from './routed-query-builder.js';
+import { assertSpelling, tenantSpelling } from './stored-tenant.js';
 import { checkWhere, refuseUnscoped } from './tenant-conditions.js';
 import { placeOfContext, placeOfKey, placeOnDb, readAt, writeAt } from './tenant-place.js';
 import { TenantQueryBuilder } from './tenant-query-builder.js';
@@ -12,6 +13,7 @@ import { TenantWriter } from './tenant-writer.js';
 import type {
   DeepPartial,
   DeleteResult,
+  EntityMetadata,
   FindManyOptions,
   FindOneOptions,
   InsertResult,
@@ -46,12 +48,16 @@ export class ShardedRepository<E extends ObjectLiteral> {
   readonly #parts: RepositoryParts<E>;
   readonly #locate: Locate;
   readonly #readFrom: ReadFrom;
+  readonly #metadata: EntityMetadata;
+  readonly #spelling: RegExp | undefined;
 
   /** Obtained by `@InjectShardedRepository`; a class that extends it passes the parts on. */
   constructor(parts: RepositoryParts<E>) {
     this.#parts = parts;
     this.#locate = parts.locate ?? placeOfContext(parts.shards);
     this.#readFrom = parts.readFrom ?? tenantScopeOf(parts.entity).reads ?? 'policy';
+    this.#metadata = parts.metadataSource.getMetadata(parts.entity);
+    this.#spelling = tenantSpelling(this.#metadata);
   }
 
   get target(): EntityClass<E> {
@@ -168,8 +174,7 @@ export class ShardedRepository<E extends ObjectLiteral> {
 
   /** All rows of the tenant in the order of the primary key, in constant memory. @throws what `find` throws */
   stream(options: StreamOptions<E> = {}): AsyncGenerator<E, void, undefined> {
-    const metadata = this.#parts.metadataSource.getMetadata(this.target);
-    return streamByKey<E>(metadata, options, (batch, narrow) =>
+    return streamByKey<E>(this.#metadata, options, (batch, narrow) =>
       this.#query(batch, (query) => {
         narrow(query);
         return query.getMany();
@@ -249,7 +254,11 @@ export class ShardedRepository<E extends ObjectLiteral> {
   }
 
   #at<T>(work: (place: TenantPlace) => Promise<T>): Promise<T> {
-    return promised(() => chain(this.#locate(), work));
+    const at = (place: TenantPlace) => {
+      if (this.#spelling) assertSpelling(place.tenant, this.#spelling, this.#metadata.name);
+      return work(place);
+    };
+    return promised(() => chain(this.#locate(), at));
   }
 
   #readAt<T>(place: TenantPlace, work: (run: TenantRun) => Promise<T>): Promise<T> {
@@ -268,16 +277,11 @@ export class ShardedRepository<E extends ObjectLiteral> {
     refuseUnscoped(options, this.target.name);
     return this.#at((place) =>
       this.#readAt(place, (at) => {
-        const metadata = this.#parts.metadataSource.getMetadata(this.target);
-        const { name } = metadata;
-        checkWhere(options.where, metadata, place.tenant);
+        const { name } = this.#metadata;
+        checkWhere(options.where, this.#metadata, place.tenant);
         const query = new TenantQueryBuilder<E>(this.#parts.metadataSource).on(at);
-        return run(
-          query
-            .select(name)
-            .from(this.target as never, name)
-            .setFindOptions(options) as never,
-        );
+        query.select(name).from(this.target as never, name);
+        return run(query.setFindOptions(options));
       }),
     );
   }
@@ -287,7 +291,8 @@ export class ShardedRepository<E extends ObjectLiteral> {
   }
 
   #write<T>(work: (writer: TenantWriter) => Promise<T>): Promise<T> {
-    const metadata = this.#parts.metadataSource.getMetadata(this.target);
-    return this.#at((place) => writeAt(place, (db) => work(new TenantWriter(db, metadata, place.tenant))));
+    return this.#at((place) =>
+      writeAt(place, (db) => work(new TenantWriter(db, this.#metadata, place.tenant))),
+    );
   }
 }

@@ -1,7 +1,8 @@
 import { FindOperator } from 'typeorm';
 import { ShardingError } from '@app/routing';
-import { bareSql } from '../shards/sql-text.js';
+import { foreignTenant } from './foreign-tenant.js';
 import { shardedEntityOptions } from './sharded-entity.js';
+import { assertEnclosed } from './sql-fragment.js';
 import type { EntityMetadata } from 'typeorm';
 
 /** A tenant as it is stored in the tenant column. */
@@ -53,7 +54,16 @@ function checkCondition({ key, value, metadata, tenant }: Condition): void {
     return assertOwnTenant(value, metadata, tenant);
   const relation = metadata.findRelationWithPropertyPath(key);
   if (relation) return checkRelation({ key, value, metadata, tenant }, relation.inverseEntityMetadata);
+  const embedded = metadata.findEmbeddedWithPropertyPath(key);
+  if (embedded && typeof value === 'object') return checkEmbedded(key, value, { metadata, tenant });
   checkOperator(key, value, metadata);
+}
+
+/** Its columns are conditions like others. */
+function checkEmbedded(path: string, value: object, of: Pick<Condition, 'metadata' | 'tenant'>): void {
+  for (const [key, one] of Object.entries(value) as [string, unknown][]) {
+    checkCondition({ ...of, key: `${path}.${key}`, value: one });
+  }
 }
 
 /** Conditions on a related row; counts of rows, and no condition at all, are not taken. */
@@ -121,30 +131,6 @@ function refuseRaw(value: unknown, metadata: EntityMetadata): void {
   }
   const inner = value instanceof FindOperator ? [value.child, value.value] : Object.values(value);
   for (const one of inner as unknown[]) refuseRaw(one, metadata);
-}
-
-/** @throws ShardingError `cross_tenant` always, without saying whose the row is */
-export function foreignTenant(metadata: EntityMetadata, why: string): ShardingError {
-  return new ShardingError(
-    'cross_tenant',
-    `${metadata.name}: ${why}; a repository works for the tenant it is routed by`,
-  );
-}
-
-/**
- * A fragment of SQL may not close a parenthesis that it has not opened: it would get out of what surrounds it.
- *
- * @throws ShardingError `cross_tenant`
- */
-export function assertEnclosed(sql: string, metadata: EntityMetadata): void {
-  let depth = 0;
-  for (const character of bareSql(sql)) {
-    if (character === '(') depth++;
-    if (character === ')' && --depth < 0) break;
-  }
-  if (depth !== 0 || bareSql(`${sql})`).trimEnd().at(-1) !== ')') {
-    throw foreignTenant(metadata, 'a condition has parentheses, quotes or comments that do not end');
-  }
 }
 
 /** Ids of related rows are loaded past the filter, so they are not loaded at all. @throws ShardingError `invalid_options` */

@@ -1,17 +1,17 @@
 import { SelectQueryBuilder } from 'typeorm';
 import { ShardingError } from '@app/routing';
-import {
-  assertEnclosed,
-  checkWhere,
-  foreignTenant,
-  sameTenant,
-  tenantColumnOf,
-} from './tenant-conditions.js';
-import type { DataSource, EntityMetadata, ObjectLiteral, QueryRunner } from 'typeorm';
+import { checkWhere, tenantColumnOf } from './tenant-conditions.js';
+import { assertNamesOwn } from './named-tenant.js';
+import { assertAlias, assertFragment } from './sql-fragment.js';
+import type { DataSource, EntityMetadata, ObjectLiteral, QueryBuilder, QueryRunner } from 'typeorm';
+import type { Alias } from 'typeorm/query-builder/Alias.js';
 import type { Tenant } from './tenant-conditions.js';
 
 /** The parameter that carries the tenant. */
 const PARAMETER = 'sharding_tenant';
+
+type Select = SelectQueryBuilder<ObjectLiteral>;
+type Join = Parameters<TenantQueryBuilder<ObjectLiteral>['join']>;
 
 /** Where the rows come from: known when the statement is sent. */
 export interface TenantRun {
@@ -25,11 +25,18 @@ export interface TenantRun {
  * A `SelectQueryBuilder` over the rows of one tenant. The condition is part of the SQL however it is built: around the
  * conditions of the main entity, in the join of every entity that has a tenant column, in subqueries and copies.
  *
- * It only reads: what TypeORM would turn into another kind of statement is refused. SQL of your own, such as a subquery
- * in a string, is taken as it is.
+ * It reads from entities and its own subqueries only: what TypeORM would turn into another kind of statement is refused,
+ * and so is a table by its name, a common table expression and a query in a string.
  */
 export class TenantQueryBuilder<E extends ObjectLiteral> extends SelectQueryBuilder<E> {
+  /** The SQL of the subqueries that were built by this builder and its copies: each has the tenant's condition. */
+  readonly subqueries: Set<string>;
   private run: TenantRun | undefined;
+
+  constructor(from: DataSource | QueryBuilder<E>, runner?: QueryRunner) {
+    super(from as DataSource, runner);
+    this.subqueries = from instanceof TenantQueryBuilder ? from.subqueries : new Set();
+  }
 
   /** Decides whose rows, and on which database; before it nothing can be sent. */
   on(run: TenantRun): this {
@@ -46,7 +53,15 @@ export class TenantQueryBuilder<E extends ObjectLiteral> extends SelectQueryBuil
 
   override createQueryBuilder(runner?: QueryRunner): this {
     const other = super.createQueryBuilder(runner) as this;
+    (other as { subqueries: Set<string> }).subqueries = this.subqueries;
     return this.run ? other.on(this.run) : other;
+  }
+
+  override getQuery(): string {
+    this.assertPlaces();
+    const sql = super.getQuery();
+    if (this.expressionMap.subQuery) this.subqueries.add(sql);
+    return sql;
   }
 
   protected override obtainQueryRunner(): QueryRunner {
@@ -54,14 +69,25 @@ export class TenantQueryBuilder<E extends ObjectLiteral> extends SelectQueryBuil
     return this.run.runner ?? this.run.source.createQueryRunner('slave');
   }
 
+  protected override createFromAlias(...[target, name]: Parameters<Select['createFromAlias']>): Alias {
+    if (name !== undefined) assertAlias(name);
+    const factory = typeof target === 'function' && !this.dataSource.hasMetadata(target);
+    const made = factory ? (query: Select) => this.own((target as (query: Select) => Select)(query)) : target;
+    const alias = super.createFromAlias(made, name);
+    this.assertPlace(alias);
+    return alias;
+  }
+
   protected override join(...parts: Parameters<SelectQueryBuilder<E>['join']>): void {
+    const [, , name, condition] = parts as unknown as Join;
+    assertAlias(name);
     super.join(...parts);
-    const [, , alias] = parts;
     const joined = this.expressionMap.joinAttributes.at(-1);
+    this.assertPlaces();
     const { metadata } = joined ?? {};
     if (!joined || !metadata) throw this.refused('join of what is no entity');
-    if (joined.condition) assertEnclosed(joined.condition, metadata);
-    const own = tenantCondition(alias, metadata);
+    if (condition) this.assertPiece(condition, metadata);
+    const own = tenantCondition(name, metadata);
     if (own) joined.condition = joined.condition ? `( ${joined.condition} ) AND ${own}` : own;
   }
 
@@ -69,9 +95,41 @@ export class TenantQueryBuilder<E extends ObjectLiteral> extends SelectQueryBuil
   protected override createWhereConditionExpression(
     ...[condition, wrapped]: Parameters<SelectQueryBuilder<E>['createWhereConditionExpression']>
   ): string {
-    const main = this.expressionMap.mainAlias?.metadata;
-    if (typeof condition === 'string' && main) assertEnclosed(condition, main);
+    if (typeof condition === 'string') this.assertPiece(condition);
     return super.createWhereConditionExpression(condition, wrapped);
+  }
+
+  protected override createSelectExpression(): string {
+    const { selects, selectDistinctOn } = this.expressionMap;
+    for (const { selection } of selects) this.assertPiece(selection);
+    for (const column of selectDistinctOn) this.assertPiece(column);
+    return super.createSelectExpression();
+  }
+
+  protected override createGroupByExpression(): string {
+    for (const column of this.expressionMap.groupBys) this.assertPiece(column);
+    return super.createGroupByExpression();
+  }
+
+  protected override createHavingExpression(): string {
+    for (const { condition } of this.expressionMap.havings) this.assertPiece(condition);
+    return super.createHavingExpression();
+  }
+
+  protected override createOrderByExpression(): string {
+    for (const column of Object.keys(this.expressionMap.allOrderBys)) this.assertPiece(column);
+    return super.createOrderByExpression();
+  }
+
+  protected override createLockExpression(): string {
+    for (const alias of this.expressionMap.lockTables ?? []) assertAlias(alias);
+    return super.createLockExpression();
+  }
+
+  protected override getExistsCondition(query: unknown): [string, never[]] {
+    const [sql, parameters] = super.getExistsCondition(this.own(query as Select)) as [string, never[]];
+    this.subqueries.add(sql.slice('EXISTS '.length));
+    return [sql, parameters];
   }
 
   /** Around everything that was asked for. */
@@ -83,8 +141,11 @@ export class TenantQueryBuilder<E extends ObjectLiteral> extends SelectQueryBuil
     });
     if (own.length === 0) return asked;
     const conditions = asked.replace(/^ WHERE /, '');
-    const main = this.expressionMap.mainAlias?.metadata;
-    if (main) this.assertOwn(conditions, main);
+    const main = this.mainEntity();
+    if (main && this.run) {
+      const { tenant } = this.run;
+      assertNamesOwn({ sql: conditions, metadata: main, tenant, parameters: this.expressionMap.parameters });
+    }
     return ` WHERE ${[...(conditions === '' ? [] : [`( ${conditions} )`]), ...own].join(' AND ')}`;
   }
 
@@ -92,7 +153,7 @@ export class TenantQueryBuilder<E extends ObjectLiteral> extends SelectQueryBuil
   protected override getWhereCondition(
     where: Parameters<SelectQueryBuilder<E>['getWhereCondition']>[0],
   ): ReturnType<SelectQueryBuilder<E>['getWhereCondition']> {
-    const main = this.expressionMap.mainAlias?.metadata;
+    const main = this.mainEntity();
     const plain = typeof where === 'object' && where !== null && !('whereFactory' in where);
     if (plain && main) checkWhere(where, main, this.run?.tenant);
     return super.getWhereCondition(where);
@@ -103,60 +164,48 @@ export class TenantQueryBuilder<E extends ObjectLiteral> extends SelectQueryBuil
     return super.setParameter(key, value);
   }
 
-  /** TypeORM puts it into the SQL as it is. */
-  override comment(): never {
-    throw this.refused('comment()');
+  /** A read from anything that is not an entity, or a subquery of this builder, would not be filtered. */
+  private assertPlaces(): void {
+    const { aliases, joinAttributes, commonTableExpressions } = this.expressionMap;
+    if (commonTableExpressions.length > 0) throw this.refused('a common table expression');
+    for (const alias of aliases) if (alias.type === 'from') this.assertPlace(alias);
+    for (const { metadata, mapAsEntity, alias, relation } of joinAttributes) {
+      if (!metadata || mapAsEntity || alias.subQuery) throw this.refused('join of what is no entity');
+      if (!relation && metadata.isJunction) throw this.refused('join of a junction table');
+    }
   }
 
-  /** A cache by name would give one tenant the rows of another. */
-  override cache(): never {
-    throw this.refused('cache()');
+  private assertPlace(alias: Alias): void {
+    const { subQuery, hasMetadata } = alias;
+    if (hasMetadata ? !alias.metadata.isJunction : subQuery && this.subqueries.has(subQuery)) return;
+    throw this.refused('from() of what is neither an entity nor a subquery of the builder');
   }
 
-  override insert(): never {
-    throw this.refused('insert()');
+  /** A subquery that filters by the tenant. */
+  private own(query: Select): Select {
+    if (query instanceof TenantQueryBuilder) return query;
+    throw this.refused('a subquery of another kind of builder');
   }
 
-  override update(): never {
-    throw this.refused('update()');
+  private assertPiece(sql: unknown, metadata = this.mainEntity()): void {
+    const queries = () => this.filteredQueries();
+    const named = metadata ?? { name: 'a subquery' };
+    if (typeof sql === 'string') assertFragment({ sql, metadata: named, queries });
   }
 
-  override delete(): never {
-    throw this.refused('delete()');
-  }
-
-  override softDelete(): never {
-    throw this.refused('softDelete()');
-  }
-
-  override restore(): never {
-    throw this.refused('restore()');
-  }
-
-  override relation(): never {
-    throw this.refused('relation()');
-  }
-
-  override loadRelationIdAndMap(): never {
-    throw this.refused('loadRelationIdAndMap()');
-  }
-
-  override loadAllRelationIds(): never {
-    throw this.refused('loadAllRelationIds()');
-  }
-
-  /** A plain comparison of the tenant column with another tenant is a mistake that an empty answer would hide. */
-  private assertOwn(conditions: string, main: EntityMetadata): void {
-    const column = tenantColumnOf(main);
-    if (column === undefined || !this.run) return;
-    const compared = new RegExp(`\\.${column}\\b\\s*(?:=|in\\s*\\()\\s*:(?:\\.\\.\\.)?([\\w.]+)`, 'gi');
-    for (const [, name = ''] of conditions.matchAll(compared)) {
-      const named: unknown = this.expressionMap.parameters[name];
-      const all = Array.isArray(named) ? (named as unknown[]) : [named];
-      if (name !== PARAMETER && !all.every((one) => sameTenant(one, this.run?.tenant ?? ''))) {
-        throw foreignTenant(main, 'a condition names another tenant');
+  /** Those of the builder, and virtual columns, whose SQL is the entity's own. */
+  private *filteredQueries(): Iterable<string> {
+    yield* this.subqueries;
+    for (const alias of this.expressionMap.aliases) {
+      for (const { query } of alias.hasMetadata ? alias.metadata.columns : []) {
+        if (query) yield `(${query(this.escape(alias.name))})`;
       }
     }
+  }
+
+  private mainEntity(): EntityMetadata | undefined {
+    const { mainAlias } = this.expressionMap;
+    return mainAlias?.hasMetadata ? mainAlias.metadata : undefined;
   }
 
   protected refused(what: string): ShardingError {
@@ -165,6 +214,30 @@ export class TenantQueryBuilder<E extends ObjectLiteral> extends SelectQueryBuil
       `${what} is not available on a tenant's query builder: use the methods of the repository, or ShardDb with a tenant condition of your own`,
     );
   }
+}
+
+/** TypeORM has them, a tenant's builder has not: another statement, SQL as it is, a cache or ids past the filter. */
+const REFUSED = [
+  'insert',
+  'update',
+  'delete',
+  'softDelete',
+  'restore',
+  'relation',
+  'comment',
+  'cache',
+  'disableEscaping',
+  'addCommonTableExpression',
+  'loadRelationIdAndMap',
+  'loadAllRelationIds',
+] as const;
+
+for (const name of REFUSED) {
+  Object.defineProperty(TenantQueryBuilder.prototype, name, {
+    value(this: { refused(what: string): ShardingError }): never {
+      throw this.refused(`${name}()`);
+    },
+  });
 }
 
 function tenantCondition(alias: string, metadata: EntityMetadata): string | undefined {

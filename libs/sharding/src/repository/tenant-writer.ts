@@ -1,6 +1,9 @@
 import { ShardingError } from '@app/routing';
-import { foreignTenant, scopedWhere, tenantColumnOf } from './tenant-conditions.js';
-import { criteriaOf, lockOwn, stamp, writtenBy } from './tenant-writes.js';
+import { foreignTenant } from './foreign-tenant.js';
+import { scopedWhere, tenantColumnOf } from './tenant-conditions.js';
+import { assertFragment, assertValues } from './sql-fragment.js';
+import { assertRelated } from './tenant-relations.js';
+import { criteriaOf, insertOrder, lockOwn, stamp, writtenBy } from './tenant-writes.js';
 import type {
   DeleteResult,
   EntityManager,
@@ -10,6 +13,7 @@ import type {
   SaveOptions,
   UpdateResult,
 } from 'typeorm';
+import type { UpdateOptions } from 'typeorm/repository/UpdateOptions.js';
 import type { UpsertOptions } from 'typeorm/repository/UpsertOptions.js';
 import type { ShardDb } from '../shards/shard-db.js';
 import type { Tenant } from './tenant-conditions.js';
@@ -25,8 +29,8 @@ export class TenantWriter {
   ) {}
 
   /** Stamps and inserts; ids that exist already are the server's error. */
-  insert(values: ObjectLiteral | ObjectLiteral[]): Promise<InsertResult> {
-    this.stamped(values);
+  async insert(values: ObjectLiteral | ObjectLiteral[]): Promise<InsertResult> {
+    await this.checked(values);
     return this.db.manager.insert(this.metadata.target, values);
   }
 
@@ -38,19 +42,24 @@ export class TenantWriter {
     const written = this.stamped(entities);
     const save = (manager: EntityManager) =>
       manager.save(this.metadata.target, entities as ObjectLiteral, options) as Promise<T>;
-    if (!written.some(({ entity, metadata }) => metadata.hasAllPrimaryKeys(entity)))
+    if (!written.some(({ entity, metadata }) => metadata.hasAllPrimaryKeys(entity))) {
+      await assertRelated(this.db.manager, written, this.tenant);
       return save(this.db.manager);
+    }
     return this.db.tx(async ({ manager }) => {
       const missing = await lockOwn(manager, written, this.tenant);
-      for (const { entity, metadata } of written) {
-        if (missing.has(entity)) await manager.insert(metadata.target, entity);
+      await assertRelated(manager, written, this.tenant);
+      for (const { entity, metadata } of insertOrder(written, missing)) {
+        await manager.insert(metadata.target, entity);
       }
       return save(manager);
     });
   }
 
-  update(criteria: unknown, values: Values, options?: object): Promise<UpdateResult> {
+  async update(criteria: unknown, values: Values, options?: UpdateOptions): Promise<UpdateResult> {
     this.assertStays(values);
+    this.assertSql(values, options);
+    await assertRelated(this.db.manager, [{ entity: values, metadata: this.metadata }], this.tenant);
     return this.db.manager.update(this.metadata.target, this.scoped(criteria), values, options);
   }
 
@@ -67,17 +76,17 @@ export class TenantWriter {
   }
 
   increment(criteria: unknown, column: string, by: number | string): Promise<UpdateResult> {
-    this.assertStays({ [column]: by });
+    this.assertStep(column, by);
     return this.db.manager.increment(this.metadata.target, this.scoped(criteria), column, by);
   }
 
   decrement(criteria: unknown, column: string, by: number | string): Promise<UpdateResult> {
-    this.assertStays({ [column]: by });
+    this.assertStep(column, by);
     return this.db.manager.decrement(this.metadata.target, this.scoped(criteria), column, by);
   }
 
   /** With the tenant column among the conflict columns no other tenant's row can be the conflict. */
-  upsert(
+  async upsert(
     values: ObjectLiteral | ObjectLiteral[],
     conflict: string[] | UpsertOptions<ObjectLiteral>,
   ): Promise<InsertResult> {
@@ -90,7 +99,7 @@ export class TenantWriter {
         `upsert of ${this.metadata.name} needs "${column}" among its conflict columns, in a unique index: else it could overwrite another tenant's row`,
       );
     }
-    this.stamped(values);
+    await this.checked(values, conflict);
     return this.db.manager.upsert(this.metadata.target, values, conflict);
   }
 
@@ -98,6 +107,29 @@ export class TenantWriter {
     const written = writtenBy(Array.isArray(entities) ? entities : [entities], this.metadata);
     stamp(written, this.tenant);
     return written;
+  }
+
+  /** Rows that are inserted as they are, and what they refer to. */
+  private async checked(values: ObjectLiteral | ObjectLiteral[], options?: object): Promise<void> {
+    const list = Array.isArray(values) ? values : [values];
+    const written = list.map((entity: ObjectLiteral) => ({ entity, metadata: this.metadata }));
+    stamp(written, this.tenant);
+    for (const value of list) this.assertSql(value, options);
+    await assertRelated(this.db.manager, written, this.tenant);
+  }
+
+  /** TypeORM takes SQL in values, as functions, and in some options. */
+  private assertSql(values: ObjectLiteral, options: object = {}): void {
+    assertValues(values, this.metadata);
+    for (const sql of Object.values(options) as unknown[]) {
+      if (typeof sql === 'string') assertFragment({ sql, metadata: this.metadata });
+    }
+  }
+
+  private assertStep(column: string, by: unknown): void {
+    this.assertStays({ [column]: by });
+    if (typeof by === 'number' || typeof by === 'string') return;
+    throw new ShardingError('invalid_options', `${this.metadata.name}.${column} changes by a number`);
   }
 
   private scoped(criteria: unknown): ObjectLiteral {

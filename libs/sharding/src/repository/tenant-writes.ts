@@ -1,13 +1,11 @@
 import { ShardingError } from '@app/routing';
-import { foreignTenant, sameTenant, tenantColumnOf } from './tenant-conditions.js';
+import { foreignTenant } from './foreign-tenant.js';
+import { sameTenant, tenantColumnOf } from './tenant-conditions.js';
+import { relatedOf } from './tenant-relations.js';
 import type { EntityManager, EntityMetadata, ObjectLiteral } from 'typeorm';
+import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js';
+import type { Written } from './tenant-relations.js';
 import type { Tenant } from './tenant-conditions.js';
-
-/** An entity that will be written, and what it is. */
-interface Written {
-  readonly entity: ObjectLiteral;
-  readonly metadata: EntityMetadata;
-}
 
 /**
  * Everything that saving `entities` writes: themselves and, by cascades, what they refer to. Each once.
@@ -30,29 +28,26 @@ function typed(entity: ObjectLiteral, metadata: EntityMetadata): Written {
   return { entity, metadata: metadata.findInheritanceMetadata(entity) };
 }
 
-/** TypeORM would update the rows of the other side, listed or not, whosever they are. */
-function refuseInverse({ entity, metadata }: Written, relation: EntityMetadata['relations'][number]): void {
+/** A stored row without a tenant column could be anybody's, also what TypeORM would detach from the other side. */
+function refuseUnowned({ entity, metadata }: Written, relation: RelationMetadata): void {
+  const related = relation.inverseEntityMetadata;
+  const value: unknown = relation.getEntityValue(entity);
+  if (value === undefined || tenantColumnOf(related) !== undefined) return;
   const inverse = relation.isOneToMany || relation.isOneToOneNotOwner;
-  if (!inverse || relation.getEntityValue(entity) === undefined) return;
-  if (relation.isCascadeInsert && !metadata.hasAllPrimaryKeys(entity)) return;
+  const cascade = relation.isCascadeInsert || relation.isCascadeUpdate;
+  const identified = relatedOf({ entity, metadata }, relation).some((one) => related.hasAllPrimaryKeys(one));
+  if (identified ? !cascade && !inverse : !inverse || !metadata.hasAllPrimaryKeys(entity)) return;
   throw new ShardingError(
     'invalid_options',
-    `save of ${metadata.name} with "${relation.propertyName}": save the related rows themselves; only those of a new row, by a cascade, are saved with it`,
+    `save of ${metadata.name} with "${relation.propertyName}": ${related.name} has no tenant column, so that its stored rows could be anybody's; only new ones of a new row, by a cascade, are saved with it`,
   );
 }
 
 function cascades(written: Written): Written[] {
-  const { entity, metadata } = written;
-  return metadata.relations.flatMap((relation) => {
-    refuseInverse(written, relation);
+  return written.metadata.relations.flatMap((relation) => {
+    refuseUnowned(written, relation);
     if (!relation.isCascadeInsert && !relation.isCascadeUpdate) return [];
-    const value: unknown = relation.getEntityValue(entity);
-    const related = Array.isArray(value) ? (value as unknown[]) : [value];
-    return related.flatMap((one) =>
-      typeof one === 'object' && one !== null
-        ? [typed(one as ObjectLiteral, relation.inverseEntityMetadata)]
-        : [],
-    );
+    return relatedOf(written, relation).map((one) => typed(one, relation.inverseEntityMetadata));
   });
 }
 
@@ -93,6 +88,25 @@ export async function lockOwn(
   return missing;
 }
 
+/** The missing ones in an order in which each comes behind those that it refers to. */
+export function insertOrder(written: readonly Written[], missing: ReadonlySet<ObjectLiteral>): Written[] {
+  const ordered: Written[] = [];
+  const waiting = new Map(written.map((one) => [one.entity, one]));
+  const visit = (one: Written): void => {
+    waiting.delete(one.entity);
+    for (const relation of one.metadata.relations) {
+      if (!relation.isManyToOne && !relation.isOneToOneOwner) continue;
+      for (const related of relatedOf(one, relation)) {
+        const other = waiting.get(related);
+        if (other) visit(other);
+      }
+    }
+    if (missing.has(one.entity)) ordered.push(one);
+  };
+  for (const one of written) if (waiting.has(one.entity)) visit(one);
+  return ordered;
+}
+
 /** The entities with an id and a tenant column, by type. */
 function identified(written: readonly Written[]): Map<EntityMetadata, ObjectLiteral[]> {
   const byType = new Map<EntityMetadata, ObjectLiteral[]>();
@@ -109,7 +123,7 @@ async function ownersOf(
   metadata: EntityMetadata,
   entities: readonly ObjectLiteral[],
 ): Promise<Map<string, unknown>> {
-  const tenantColumn = metadata.findColumnWithPropertyName(tenantColumnOf(metadata) ?? '');
+  const tenantColumn = metadata.findColumnWithPropertyPath(tenantColumnOf(metadata) ?? '');
   const columns = [...metadata.primaryColumns, ...(tenantColumn ? [tenantColumn] : [])];
   const query = manager.createQueryBuilder(metadata.target, 'stored').withDeleted().select([]);
   columns.forEach((column, index) => query.addSelect(`stored.${column.propertyPath}`, `c${index}`));
