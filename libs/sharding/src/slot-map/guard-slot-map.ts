@@ -1,0 +1,96 @@
+import { ShardingError } from '@app/routing';
+import { failureCode, failureReason, unavailable } from '../shards/database-failure.js';
+import { judgeSlotMap, type MapVerdict } from './judge-slot-map.js';
+import { lockMap, newestVersion, recordVersion, verifiedSince } from './map-store.js';
+import { mappedShards, type MappedShard } from './mapped-shard.js';
+import type pg from 'pg';
+import type { Database } from '../shards/database.js';
+import type { SlotMapGuard } from '../sharding.options.js';
+import type { ShardingSettings } from '../sharding.settings.js';
+
+export interface SlotMapGuardParts {
+  readonly settings: Pick<ShardingSettings, 'topology' | 'unsharded' | 'slotMapGuard' | 'control'>;
+  /** The primary of the control database, opened or not; its pool is not used. */
+  readonly control: Database | undefined;
+  readonly warn: (line: string) => void;
+}
+
+/** Bounds connecting and waiting for others that boot where the settings name no bound. */
+const DEFAULT_CONNECT_MS = 5000;
+const UNDEFINED_TABLE = '42P01';
+
+/**
+ * Compares the slot map with the one that the control database remembers, and remembers it when it is new. To be called
+ * once at boot, before the first key is routed.
+ *
+ * @throws ShardingError `slot_map_changed` when the map must not be used; `migrations_pending` and `shard_unavailable`
+ * when it cannot be compared although the automatic split, or a strict guard, depends on it
+ */
+export async function guardSlotMap({ settings, control, warn }: SlotMapGuardParts): Promise<void> {
+  const { topology, unsharded, slotMapGuard } = settings;
+  if (unsharded) return;
+  if (!control) {
+    if (topology.autoSplit) warn(NOBODY_REMEMBERS);
+    return;
+  }
+  const limitMs = 2 * (settings.control?.connectTimeoutMs ?? DEFAULT_CONNECT_MS);
+  const boot = { current: mappedShards(topology), guard: slotMapGuard, limitMs };
+  let verdict: MapVerdict;
+  try {
+    verdict = await control.dedicated('slot-map', limitMs, (client) => settle(client, boot));
+  } catch (cause) {
+    if (topology.autoSplit || slotMapGuard === 'strict') throw notCompared(control, cause);
+    warn(`the slot map was not compared with the recorded one: ${reasonOf(cause)}`);
+    return;
+  }
+  if (verdict.outcome === 'refuse') throw new ShardingError('slot_map_changed', verdict.reason);
+  if (verdict.outcome === 'record' && verdict.warning !== undefined) warn(verdict.warning);
+}
+
+const NOBODY_REMEMBERS =
+  'the slots follow from the number and order of the shards, and without a control database nobody notices when these change: declare the slots of each shard';
+
+interface Boot {
+  readonly current: readonly MappedShard[];
+  readonly guard: SlotMapGuard;
+  readonly limitMs: number;
+}
+
+/** Most boots change nothing and wait for nobody. Ending the connection rolls back. */
+async function settle(client: pg.Client, boot: Boot): Promise<MapVerdict> {
+  const first = await judge(client, boot);
+  if (first.outcome !== 'record') return first;
+  await client.query('begin isolation level read committed');
+  await lockMap(client, boot.limitMs);
+  const verdict = await judge(client, boot); // somebody may have been faster
+  if (verdict.outcome === 'record') await recordVersion(client, verdict.version, boot.current);
+  await client.query('commit');
+  return verdict;
+}
+
+async function judge(client: pg.Client, { current, guard }: Boot): Promise<MapVerdict> {
+  const recorded = await newestVersion(client);
+  const verified = recorded ? await verifiedSince(client, recorded.version) : [];
+  return judgeSlotMap({ recorded, current, verified, guard });
+}
+
+function notCompared(control: Database, cause: unknown): ShardingError {
+  if (failureCode(cause) === UNDEFINED_TABLE) {
+    return new ShardingError(
+      'migrations_pending',
+      'the control database has no table _sharding_map: run the migrations, migrate(), before the first boot',
+      { cause },
+    );
+  }
+  return unavailable(
+    control.label,
+    `cannot be asked for the recorded slot map (${failureReason(cause)}), which the automatic split and slot_map_guard = "strict" need: start it, or declare the slots of each shard with slot_map_guard = "warn"`,
+    cause,
+  );
+}
+
+function reasonOf(cause: unknown): string {
+  if (failureCode(cause) === UNDEFINED_TABLE)
+    return 'the control database has no table _sharding_map, run the migrations';
+  return `the control database cannot be asked (${failureReason(cause)})`;
+}
