@@ -1,9 +1,10 @@
-import { Inject, Logger, Module, Scope } from '@nestjs/common';
+import { Inject, Logger, Module } from '@nestjs/common';
 import { APP_FILTER, ModulesContainer } from '@nestjs/core';
 import { configurationError } from './config/configuration-error.js';
 import { loadShardingOptions } from './config/load-options.js';
 import { layOver } from './config/overlay.js';
 import { resolveOptions } from './config/resolve-options.js';
+import { controlProviders } from './control.providers.js';
 import { DirectoryConnection } from './directory/directory-connection.js';
 import { Pins } from './directory/pins.js';
 import { HEALTH_COMPONENTS } from './health-components.js';
@@ -13,7 +14,12 @@ import { optionalModules } from './optional-modules.js';
 import { isProvided, placementProviders, SHARD_ROUTER } from './placement.providers.js';
 import { CrossShardReads } from './repository/cross-shard-reads.js';
 import { featureProviders } from './repository/feature.js';
-import { CONTROL_DATA_SOURCE, CONTROL_READER } from './request/inject-control.decorator.js';
+import {
+  CONTROL_DATA_SOURCE,
+  CONTROL_READER,
+  INJECTED_DATA_SOURCE,
+  INJECTED_READER,
+} from './request/inject-control.decorator.js';
 import { RequestMount } from './request/request-mount.js';
 import { RequiredTenantMiddleware } from './request/required-tenant.middleware.js';
 import { RouteWatch } from './request/route-watch.js';
@@ -42,7 +48,6 @@ import type {
 import type { ShardRouter } from '@app/routing';
 import type { PlacementSetup } from './placement.providers.js';
 import type { Feature } from './repository/feature.js';
-import type { Control } from './shards/control.js';
 import type { ShardingSetup } from './optional-modules.js';
 import type { ShardingOptions, ShardingOptionsFactory } from './sharding.options.js';
 import type { ShardingSettings } from './sharding.settings.js';
@@ -140,6 +145,8 @@ const EXPORTS = [
   RoutingContext,
   CONTROL_DATA_SOURCE,
   CONTROL_READER,
+  INJECTED_DATA_SOURCE,
+  INJECTED_READER,
   Fleet,
   CrossShardReads,
   DirectoryConnection,
@@ -233,8 +240,7 @@ function runtimeProviders(openPaths: readonly string[]): Provider[] {
       useFactory: ({ crossShard }: ShardingSettings, shards: Shards, { telemetry }: Fleet) =>
         CrossShardReads.create(crossShard, shards, telemetry),
     },
-    controlProvider(CONTROL_DATA_SOURCE, (control) => control.dataSource),
-    controlProvider(CONTROL_READER, (control) => control.reader()),
+    ...controlProviders(),
   ];
 }
 
@@ -242,17 +248,4 @@ async function createFleet(settings: ShardingSettings, context: RoutingContext):
   const fleet = await Fleet.create(settings, context);
   context.useSessions(Sessions.create(settings.reads, fleet.reads));
   return fleet;
-}
-
-/** Transient: asked only when somebody injects it; then a control database must be there. */
-function controlProvider<T>(provide: symbol, pick: (control: Control) => T): FactoryProvider<T> {
-  return {
-    provide,
-    scope: Scope.TRANSIENT,
-    inject: [Fleet],
-    useFactory: ({ control }: Fleet) => {
-      if (control) return pick(control);
-      throw configurationError(['@InjectControl() needs a control database: set [database] primary_url']);
-    },
-  };
 }

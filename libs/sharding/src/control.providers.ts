@@ -1,0 +1,41 @@
+import { Scope } from '@nestjs/common';
+import { configurationError } from './config/configuration-error.js';
+import {
+  CONTROL_DATA_SOURCE,
+  CONTROL_READER,
+  INJECTED_DATA_SOURCE,
+  INJECTED_READER,
+} from './request/inject-control.decorator.js';
+import { Fleet } from './shards/fleet.js';
+import type { FactoryProvider } from '@nestjs/common';
+
+/** Each as a singleton for `app.get()`, and as a provider that fails the boot of whoever injects what is not there. */
+export function controlProviders(): FactoryProvider[] {
+  return [
+    {
+      provide: CONTROL_DATA_SOURCE,
+      inject: [Fleet],
+      useFactory: ({ control }: Fleet) => control?.dataSource,
+    },
+    {
+      provide: CONTROL_READER,
+      inject: [Fleet],
+      useFactory: ({ control }: Fleet) => control?.reader(),
+    },
+    required(INJECTED_DATA_SOURCE, CONTROL_DATA_SOURCE),
+    required(INJECTED_READER, CONTROL_READER),
+  ];
+}
+
+/** Transient: made only when somebody injects it. */
+function required(provide: symbol, token: symbol): FactoryProvider {
+  return {
+    provide,
+    scope: Scope.TRANSIENT,
+    inject: [token],
+    useFactory: (value: unknown) => {
+      if (value !== undefined) return value;
+      throw configurationError(['@InjectControl() needs a control database: set [database] primary_url']);
+    },
+  };
+}
