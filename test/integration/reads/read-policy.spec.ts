@@ -34,7 +34,7 @@ afterEach(async () => {
 
 afterAll(() => servers.dispose());
 
-const PRIMARY = { slots: 8192, pool_size: 4, primary_ready: true, primary_detail: 'answers' };
+const PRIMARY = { group: 0, slots: 8192, pool_size: 4, primary_ready: true, primary_detail: 'answers' };
 const counts = { active_connections: expect.any(Number), idle_connections: expect.any(Number) };
 const READY = { replica_ready: true, replica_detail: 'streaming', replica_lag_ms: expect.any(Number) };
 const REFUSED = {
