@@ -1,9 +1,12 @@
-/** A component of health beside the databases; what has one registers it with {@link HEALTH_COMPONENTS}. */
+/** A component of health beside the databases. */
 export interface HealthComponent {
   readonly key: string;
   /** At once, without asking anybody. No tenant, host or secret in the details. */
   check(): { readonly up: boolean; readonly details: Record<string, unknown> };
 }
 
-/** Token of all {@link HealthComponent}s. */
+/** Those of now: what has one may be made after the health module. */
+export type HealthComponents = () => readonly HealthComponent[];
+
+/** Token of the {@link HealthComponents}. */
 export const HEALTH_COMPONENTS = Symbol.for('nestjs-sharding.health-components');

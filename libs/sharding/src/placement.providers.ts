@@ -2,13 +2,14 @@ import { HashRouter, ShardSelector } from '@app/routing';
 import { DirectoryConnection } from './directory/directory-connection.js';
 import { directoryHealth } from './directory/directory-health.js';
 import { DirectoryRouter } from './directory/directory-router.js';
+import { configurationError } from './config/configuration-error.js';
 import { Pins } from './directory/pins.js';
 import { HEALTH_COMPONENTS } from './health-components.js';
 import { Fleet } from './shards/fleet.js';
 import { SETTINGS } from './sharding.settings.js';
 import type { FactoryProvider, InjectionToken, Provider, Type } from '@nestjs/common';
 import type { ShardRouter } from '@app/routing';
-import type { HealthComponent } from './health-components.js';
+import type { HealthComponents } from './health-components.js';
 import type { ShardingSettings } from './sharding.settings.js';
 
 /** A provider without its token, as Nest takes it. */
@@ -34,9 +35,14 @@ export interface PlacementSetup {
 /** Token of the router in use. */
 export const SHARD_ROUTER = Symbol.for('nestjs-sharding.shard-router');
 
-/** Whether the router is to be made by Nest, rather than given in the options. */
+/** What the user's provider of it makes. */
+const PROVIDED_ROUTER = Symbol.for('nestjs-sharding.provided-router');
+const PROVIDED_SELECTOR = Symbol.for('nestjs-sharding.provided-selector');
+
+/** Whether it is to be made by Nest, rather than given in the options. */
 export function isProvided<T extends object>(given: T | Provided<T> | undefined): given is Provided<T> {
-  return given !== undefined && ('useClass' in given || 'useExisting' in given || 'useFactory' in given);
+  if (typeof given !== 'object' || given === null) return false;
+  return 'useClass' in given || 'useExisting' in given || 'useFactory' in given;
 }
 
 /** The router, the directory behind it, and what writes and watches it. */
@@ -48,8 +54,8 @@ export function placementProviders({ router, shardSelector }: PlacementSetup): P
       useFactory: ({ directory, topology, groupOf }: ShardingSettings, { control }: Fleet) =>
         new DirectoryConnection(control?.database, directory, { topology, groupOf }),
     },
-    isProvided(router) ? provided(SHARD_ROUTER, router) : defaultRouter(),
-    selectorProvider(shardSelector),
+    ...(isProvided(router) ? routerOfUser(router) : [defaultRouter(router)]),
+    ...selectorProviders(shardSelector),
     {
       provide: Pins,
       inject: [DirectoryConnection, Fleet, ShardSelector],
@@ -61,26 +67,55 @@ export function placementProviders({ router, shardSelector }: PlacementSetup): P
     },
     {
       provide: HEALTH_COMPONENTS,
-      inject: [DirectoryConnection, SHARD_ROUTER], // the router has opened its directory by then
-      useFactory: ({ opened }: DirectoryConnection): HealthComponent[] => directoryHealth(opened),
+      inject: [DirectoryConnection],
+      useFactory:
+        (connection: DirectoryConnection): HealthComponents =>
+        () =>
+          directoryHealth(connection.opened),
     },
   ];
 }
 
-function defaultRouter(): FactoryProvider<ShardRouter> {
+function routerOfUser(router: Provided<ShardRouter>): Provider[] {
+  return [
+    provided(PROVIDED_ROUTER, router),
+    { provide: SHARD_ROUTER, inject: [PROVIDED_ROUTER], useFactory: checkedRouter },
+  ];
+}
+
+/** @param given in the options of `forRootAsync`, beside its factory */
+function defaultRouter(given: ShardRouter | undefined): FactoryProvider<ShardRouter> {
   return {
     provide: SHARD_ROUTER,
     inject: [SETTINGS, DirectoryConnection],
-    useFactory: ({ router, directory }: ShardingSettings, connection: DirectoryConnection) =>
-      router ?? (directory.enabled ? new DirectoryRouter(connection) : new HashRouter()),
+    useFactory: ({ router = given, directory }: ShardingSettings, connection: DirectoryConnection) => {
+      if (router) return checkedRouter(router);
+      return directory.enabled ? new DirectoryRouter(connection) : new HashRouter();
+    },
   };
 }
 
-function selectorProvider(selector: PlacementSetup['shardSelector']): Provider {
-  if (isProvided(selector)) return provided(ShardSelector, selector);
-  return { provide: ShardSelector, useFactory: () => selector };
+function selectorProviders(selector: PlacementSetup['shardSelector']): Provider[] {
+  if (!isProvided(selector)) {
+    return [{ provide: ShardSelector, useFactory: () => selector && checkedSelector(selector) }];
+  }
+  return [
+    provided(PROVIDED_SELECTOR, selector),
+    { provide: ShardSelector, inject: [PROVIDED_SELECTOR], useFactory: checkedSelector },
+  ];
 }
 
 function provided<T>(provide: InjectionToken<T>, provider: Provided<T>): Provider {
   return { provide, ...provider } as Provider;
+}
+
+function checkedRouter(router: ShardRouter): ShardRouter {
+  if (typeof (router as Partial<ShardRouter> | undefined)?.route === 'function') return router;
+  throw configurationError(['router: must be a ShardRouter, an object with route(key, topology)']);
+}
+
+function checkedSelector(selector: ShardSelector<unknown>): ShardSelector<unknown> {
+  if (typeof (selector as Partial<ShardSelector<unknown>> | undefined)?.groupOf === 'function')
+    return selector;
+  throw configurationError(['shardSelector: must be a ShardSelector, an object with groupOf(attributes)']);
 }

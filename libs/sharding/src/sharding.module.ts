@@ -53,7 +53,10 @@ import type { ShardingOptions, ShardingOptionsFactory } from './sharding.options
 import type { ShardingSettings } from './sharding.settings.js';
 
 /** `forRoot`: the options, with what Nest makes. */
-export type ShardingRootOptions = Omit<ShardingOptions, 'router'> & ShardingSetup & PlacementSetup;
+export type ShardingRootOptions = Omit<ShardingOptions, 'router'> &
+  ShardingSetup &
+  PlacementSetup &
+  Pick<ModuleMetadata, 'imports'>;
 
 /** `forRootAsync`: exactly one of `useFactory`, `useClass` and `useExisting`. */
 export interface ShardingAsyncOptions extends ShardingSetup, PlacementSetup, Pick<ModuleMetadata, 'imports'> {
@@ -82,10 +85,10 @@ export class ShardingModule
 
   /** @throws ShardingError `invalid_topology` at boot, listing every problem of the configuration */
   static forRoot(options: ShardingRootOptions = {}): DynamicModule {
-    const { health, metrics, traces, router, shardSelector, ...rest } = options;
+    const { health, metrics, traces, router, shardSelector, imports, ...rest } = options;
     const given = isProvided(router) || router === undefined ? rest : { ...rest, router };
     const setup = { health, metrics, traces, router, shardSelector };
-    return shardingModule(setup, [settingsProvider(() => given, [])]);
+    return shardingModule(setup, [settingsProvider(() => given, [])], imports);
   }
 
   static forRootAsync(options: ShardingAsyncOptions): DynamicModule {

@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { HashRouter, ShardingError, ShardRouter } from '@app/routing';
 import { chain } from '../shards/maybe-promise.js';
 import { DirectoryConnection } from './directory-connection.js';
@@ -34,7 +34,7 @@ export class DirectoryRouter extends ShardRouter {
   /** @throws ShardingError `invalid_topology` without a control database with a pool of at least 2 */
   constructor(
     @Inject(DirectoryConnection) connection: DirectoryConnection,
-    { fallback = new HashRouter(), ...options }: DirectoryRouterOptions = {},
+    @Optional() { fallback = new HashRouter(), ...options }: DirectoryRouterOptions = {},
   ) {
     super();
     this.#directory = connection.open(options).directory;

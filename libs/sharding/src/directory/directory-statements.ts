@@ -58,7 +58,7 @@ export const SHARDS_OF_SLOT = `select distinct shard_name from _sharding_directo
 /** Whether there are more rows than `limit`, without counting beyond. */
 export function moreThan(limit: number): pg.QueryConfig {
   return {
-    text: 'select count(*)::int as count from (select 1 from _sharding_directory limit $1) some',
+    text: 'select count(*)::int as count from (select 1 from _sharding_directory limit $1) counted',
     values: [limit + 1],
   };
 }

@@ -4,7 +4,7 @@ import { HEALTH_COMPONENTS } from '../health-components.js';
 import { Fleet } from '../shards/fleet.js';
 import { DatabaseProbe } from './database-probe.js';
 import type { HealthIndicatorFunction, HealthIndicatorResult } from '@nestjs/terminus';
-import type { HealthComponent } from '../health-components.js';
+import type { HealthComponent, HealthComponents } from '../health-components.js';
 import type { Reads } from '../shards/reads/reads.js';
 import type { ReplicaStatus } from '../shards/reads/replica.js';
 import type { Shard } from '../shards/shard.js';
@@ -15,7 +15,7 @@ import type { Shard } from '../shards/shard.js';
  */
 @Injectable()
 export class ShardHealthIndicator {
-  @Inject(HEALTH_COMPONENTS) private readonly others!: readonly HealthComponent[];
+  @Inject(HEALTH_COMPONENTS) private readonly others!: HealthComponents;
 
   constructor(
     @Inject(HealthIndicatorService) private readonly health: HealthIndicatorService,
@@ -29,7 +29,7 @@ export class ShardHealthIndicator {
     return [
       ...(control ? [() => this.component('db:control', control.reads, {})] : []),
       ...this.fleet.shards.map((shard) => () => this.shard(shard)),
-      ...this.others.map((component) => async () => this.other(component)),
+      ...this.others().map((component) => async () => this.other(component)),
     ];
   }
 

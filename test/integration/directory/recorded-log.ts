@@ -1,0 +1,20 @@
+import type { LoggerService } from '@nestjs/common';
+
+/** Keeps what is logged, as `level context: message`. */
+export class RecordedLog implements LoggerService {
+  readonly lines: string[] = [];
+
+  log = (message: unknown, context?: unknown): void => this.#keep('log', message, context);
+  warn = (message: unknown, context?: unknown): void => this.#keep('warn', message, context);
+  error = (message: unknown, ...rest: unknown[]): void => this.#keep('error', message, rest.at(-1));
+
+  /** The lines of one context, without its name. */
+  of(context: string): string[] {
+    const mark = ` ${context}: `;
+    return this.lines.filter((line) => line.includes(mark)).map((line) => line.replace(mark, ': '));
+  }
+
+  #keep(level: string, message: unknown, context: unknown): void {
+    this.lines.push(`${level} ${String(context)}: ${String(message)}`);
+  }
+}
