@@ -1,4 +1,4 @@
-import { IsArray, IsIn, IsInt, IsOptional, IsString, Matches, Min } from 'class-validator';
+import { IsArray, IsIn, IsInt, IsOptional, IsString, Matches, Min } from './validators.js';
 import type { SlotSpec } from '@app/routing';
 
 /** What a replica's readers get while it is not ready. */

@@ -1,5 +1,5 @@
-import { IsArray, IsBoolean, IsIn, IsInt, IsOptional, IsString, Min } from 'class-validator';
 import { IsPostgresUrl, POOLERS, REPLICA_FALLBACKS } from './shard.options.js';
+import { IsArray, IsBoolean, IsIn, IsInt, IsOptional, IsString, Min } from './validators.js';
 import type { ExecutionContext } from '@nestjs/common';
 import type { GroupOf, ShardRouter } from '@app/routing';
 import type { Pooler, ReplicaFallback, ShardOptions } from './shard.options.js';

@@ -10,7 +10,7 @@ import {
   Matches,
   Max,
   Min,
-} from 'class-validator';
+} from './validators.js';
 import type { CustomTenantSource, PrincipalTenant } from './sharding.settings.js';
 
 /** Where the tenant of a request is read from. */

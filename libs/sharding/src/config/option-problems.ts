@@ -1,4 +1,4 @@
-import { validateSync } from 'class-validator';
+import { Validator } from '../validators.js';
 import { keyAs } from './key-style.js';
 import { didYouMean, optionTypes, SECTIONS, SHARD_SECTION } from './option-schema.js';
 import type { KeyStyle } from './key-style.js';
@@ -56,7 +56,7 @@ function sectionProblems({ section, types }: Schema, { value, path, style }: Pla
 
 /** What `class-validator` finds, by key. It takes `null` for absent; here it is a mistake. */
 function brokenRules(section: OptionClass, values: Record<string, unknown>): Map<string, string> {
-  const errors = validateSync(Object.assign(new section(), values), { forbidUnknownValues: false });
+  const errors = new Validator().validateSync(Object.assign(new section(), values), { forbidUnknownValues: false });
   const broken = new Map(
     errors.map(({ property, constraints }) => {
       const rules = Object.values(constraints ?? {}).map((rule) =>

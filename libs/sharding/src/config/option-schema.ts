@@ -1,8 +1,8 @@
-import { getMetadataStorage } from 'class-validator';
 import { closest, distance } from 'fastest-levenshtein';
 import { ShardOptions } from '../shard.options.js';
 import { DatabaseOptions } from '../sharding.options.js';
 import { TenancyOptions } from '../tenancy.options.js';
+import { getMetadataStorage } from '../validators.js';
 
 /** What a key holds; `code` is a function or object that only code can give. */
 export type OptionType = 'string' | 'number' | 'boolean' | 'list' | 'code';
