@@ -17,6 +17,9 @@ export interface DedicatedConnection {
   /** `timeout expired` after `limitMs`; the connection is then not to be used any more. */
   within<T>(limitMs: number, step: Promise<T>): Promise<T>;
   destroy(): void;
+  /** Whether it keeps the process alive; it does until it is told otherwise. */
+  ref(): void;
+  unref(): void;
 }
 
 /** Not connected yet: `client.connect()`. It belongs to no request. */
@@ -31,7 +34,13 @@ export function dedicatedConnection(
     stream: () => socket,
   });
   client.on('error', () => undefined); // the pending call rejects with it
-  return { client, within, destroy: () => void socket.destroy() };
+  return {
+    client,
+    within,
+    destroy: () => void socket.destroy(),
+    ref: () => void socket.ref(),
+    unref: () => void socket.unref(),
+  };
 }
 
 /**

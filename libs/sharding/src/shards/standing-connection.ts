@@ -14,7 +14,8 @@ export interface StandingOptions {
 
 /**
  * One connection outside the pool that stays open between its statements. It connects when a statement needs it; one
- * that is lost, or late, ends the connection, and the next statement begins anew.
+ * that is lost, or late, ends the connection, and the next statement begins anew. Between statements it does not keep the
+ * process alive: where the boot fails in somebody else's module, nobody may be there to close it.
  */
 export class StandingConnection {
   readonly #options: StandingOptions;
@@ -60,10 +61,13 @@ export class StandingConnection {
     try {
       const connection = this.#open ?? (await this.#connect(limitMs));
       const left = Math.max(1, ends - performance.now());
+      connection.ref();
       return (await connection.within(left, connection.client.query<Row>(sql))).rows;
     } catch (error) {
       if (!isServerError(error) || isConnectionFailure(error)) this.drop(); // a wrong statement harms no connection
       throw error;
+    } finally {
+      this.#open?.unref();
     }
   }
 
