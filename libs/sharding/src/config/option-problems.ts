@@ -56,7 +56,9 @@ function sectionProblems({ section, types }: Schema, { value, path, style }: Pla
 
 /** What `class-validator` finds, by key. It takes `null` for absent; here it is a mistake. */
 function brokenRules(section: OptionClass, values: Record<string, unknown>): Map<string, string> {
-  const errors = new Validator().validateSync(Object.assign(new section(), values), { forbidUnknownValues: false });
+  const errors = new Validator().validateSync(Object.assign(new section(), values), {
+    forbidUnknownValues: false,
+  });
   const broken = new Map(
     errors.map(({ property, constraints }) => {
       const rules = Object.values(constraints ?? {}).map((rule) =>
