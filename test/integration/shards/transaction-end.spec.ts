@@ -1,36 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Shards, type ShardDb } from '@app/sharding';
-import { expectNoConnections, waitFor } from '@test/support';
-import { Note, bootApp, deployment, type Deployment } from '../../support/deployment.js';
-import type { INestApplication } from '@nestjs/common';
+import { waitFor } from '@test/support';
+import { bootApp, deployment, type Deployment } from '../../support/deployment.js';
+import { TransactionPlace } from './transaction-place.js';
 
+const place = TransactionPlace.forFile();
+const { insert, bodies, poolIsQuiet } = place;
 let databases: Deployment;
-let app: INestApplication;
-let shards: Shards;
 let db: ShardDb;
 
-beforeAll(async () => {
-  databases = await deployment(2);
-  app = await bootApp(databases.options({ poolSize: 2 }));
-  shards = app.get(Shards);
-  db = await shards.dbOn('shard0');
-});
-
-beforeEach(async () => {
-  await databases.query(0, 'truncate notes');
-});
-
-afterAll(async () => {
-  await app.close();
-  for (const url of databases.shards) await expectNoConnections(url);
-});
-
-const insert = (on: ShardDb, body: string) => on.getRepository(Note).insert({ tenantId: 'acme', body });
-const bodies = async () =>
-  (await databases.query(0, 'select body from notes order by body')).map((row) => row['body']);
-const poolIsQuiet = () =>
-  waitFor(async () => db.shard.stats().active === 0, { what: 'the pool to have every connection back' });
+beforeAll(() => void ({ databases, db } = place));
 
 it.each([
   'commit',
