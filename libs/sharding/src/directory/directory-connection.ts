@@ -56,13 +56,14 @@ export class DirectoryConnection {
       width: Math.min(MAX_LOOK_UPS, control.poolSize - 1),
       ttlMs: settings.cacheTtlMs,
       maxStalenessMs: settings.onOutage === 'fail' ? settings.maxStalenessMs : Infinity,
+      found: (key, pin) => problems.saw(key, pin),
     });
     const connection = control.standing('directory', LISTENER_LIMIT_MS);
     const ways: Ways = {
       listener: (query) => connection.query(query, LISTENER_LIMIT_MS),
       pool: (query) => throughPool(control, query),
     };
-    const lease = new ProcessLease();
+    const lease = new ProcessLease((line) => this.#logger.warn(line));
     const directory = new Directory({ settings, ways, lookUps, problems, lease, log: this.#logger });
     connection.onNotification = directory.wake;
     connection.onEnd = directory.lost;

@@ -1,8 +1,11 @@
 import type pg from 'pg';
 import type { PinColumns } from './pin.js';
 
-/** The channel on which the triggers of `_sharding_directory` say that something changed. */
-export const LISTEN = 'listen _sharding_directory';
+/**
+ * The channel on which the triggers of `_sharding_directory` say that something changed. What this session writes, its lease,
+ * waits neither long for a lock nor at all for a standby: reading must not suffer from it.
+ */
+export const LISTEN = `listen _sharding_directory; set lock_timeout = '500ms'; set synchronous_commit = off`;
 
 /** The triggers keep the changes of the last thousand revisions; a reader further behind loads everything. */
 export const CHANGES_KEPT = 1000;
@@ -38,6 +41,15 @@ export function changesSince(revision: number): pg.QueryConfig {
       left join _sharding_directory_changes c on c.revision > $1
       left join _sharding_directory d on d.routing_key = c.routing_key`,
     values: [revision],
+  };
+}
+
+/** The revision and all pins: one snapshot, in one statement. One row at least. */
+export function wholeDirectory(limit: number): pg.QueryConfig {
+  return {
+    text: `select r.revision, d.routing_key, d.shard_name, d.group_id
+      from _sharding_revision r left join _sharding_directory d on true limit $1`,
+    values: [limit],
   };
 }
 

@@ -2,7 +2,14 @@ import { ShardingError } from '@app/routing';
 import { CHANGES_KEPT } from './directory-statements.js';
 import { Follower } from './follower.js';
 import { failureCode } from '../shards/database-failure.js';
-import { hasMoreThan, readChanges, readRevision, readSnapshot, revisionOf } from './read-pins.js';
+import {
+  hasMoreThan,
+  readChanges,
+  readRevision,
+  readSnapshot,
+  readWholeSnapshot,
+  revisionOf,
+} from './read-pins.js';
 import type { DirectorySettings } from '../sharding.settings.js';
 import type { MaybePromise } from '../shards/maybe-promise.js';
 import type { ChangeRow } from './directory-statements.js';
@@ -27,7 +34,8 @@ export interface DirectoryParts {
 
 /** Knowledge that was confirmed within this is not asked for again. Longer than a heartbeat with its deadline. */
 const FRESH_MS = 3000;
-const RELOADS = 3;
+/** Reading page by page is given up after so many times. */
+const PAGED_RELOADS = 2;
 
 /** What one process knows of the directory, and how fresh it is. */
 export class Directory implements Followed {
@@ -41,7 +49,6 @@ export class Directory implements Followed {
   #staleSince: Date | undefined;
   #countDue = false;
   #nextCountAt = 0;
-  #leaseRefused = false;
 
   constructor(parts: DirectoryParts) {
     this.#parts = parts;
@@ -97,9 +104,10 @@ export class Directory implements Followed {
 
   async stop(): Promise<void> {
     await this.#follower.stop();
-    if (this.#parts.lease.written && !this.#leaseRefused && !this.trouble) {
-      await this.#parts.ways.listener(this.#parts.lease.end()).catch(() => undefined); // it runs out by itself
-    }
+    const { lease, ways } = this.#parts;
+    if (!lease.written || this.trouble) return;
+    const ask = this.listening ? ways.listener : ways.pool;
+    await ask(lease.end()).catch(() => undefined); // it runs out by itself
   }
 
   /** Asks the database once; never rejects. */
@@ -110,7 +118,7 @@ export class Directory implements Followed {
   /** Waits until this process routes by `revision`, at most until `ends` on the clock of `performance.now()`. */
   async reaches(revision: number, ends: number): Promise<boolean> {
     while (this.#revision < revision) {
-      if (this.trouble || performance.now() > ends) return false;
+      if (this.trouble || this.#follower.stopped || performance.now() > ends) return false;
       await this.#follower.freshStep();
     }
     return true;
@@ -124,7 +132,7 @@ export class Directory implements Followed {
   find(key: string): MaybePromise<Pin | undefined> {
     const snapshot = this.#snapshot;
     if (snapshot && performance.now() - this.#confirmedAt <= FRESH_MS) return snapshot.get(key);
-    return this.#trusted(() => (this.#snapshot ? this.#snapshot.get(key) : this.#parts.lookUps.find(key)));
+    return this.#trusted(() => (this.#snapshot ? this.#snapshot.get(key) : this.#look(key)));
   }
 
   /** The shards that keys of a slot are pinned to. @throws ShardingError `directory_unavailable` */
@@ -138,17 +146,17 @@ export class Directory implements Followed {
     if (this.#perKey && (await hasMoreThan(ask, snapshotMax))) {
       return this.#lookUpFromNowOn(await readRevision(ask), startedAt);
     }
-    for (let attempt = 0; attempt < RELOADS; attempt++) {
-      const { revision, pins } = await readSnapshot(ask, snapshotMax);
+    for (let attempt = 1; ; attempt++) {
+      const whole = attempt > PAGED_RELOADS; // they change faster than pages can be read
+      const { revision, pins } = await (whole ? readWholeSnapshot : readSnapshot)(ask, snapshotMax);
       if (!pins) return this.#lookUpFromNowOn(revision, startedAt);
       const askedAt = performance.now();
-      const rows = await readChanges(ask, revision);
+      const rows = whole ? [] : await readChanges(ask, revision);
       if (pins.apply(rows) === 'everything') continue;
       this.#nextCountAt = askedAt + Math.max(1000, 10 * (askedAt - startedAt));
-      this.#replace(pins, revisionOf(rows), askedAt);
-      return this.#renewLease(ask);
+      this.#replace(pins, whole ? revision : revisionOf(rows), whole ? startedAt : askedAt);
+      return this.#parts.lease.renew(ask, this.#revision);
     }
-    throw new Error('the directory changes faster than it can be read');
   }
 
   failed(error: Error): void {
@@ -167,15 +175,21 @@ export class Directory implements Followed {
     if (this.#missed(revision) || !this.#apply(rows, revision)) await this.reload(ask);
     else this.#confirmed(askedAt);
     await this.#countPins(ask);
-    await this.#renewLease(ask);
+    await this.#parts.lease.renew(ask, this.#revision);
     return changed;
   }
 
   /** Runs `serve` where what is known may be used. */
   #trusted<T>(serve: () => MaybePromise<T>): MaybePromise<T> {
-    const wasPaused = !this.trouble && this.#confirmedAt > -Infinity && this.ageMs > FRESH_MS;
-    if (!wasPaused) return this.#served(serve);
-    return this.#follower.freshStep().then(() => this.#served(serve)); // the process stood still, not the database
+    if (this.mode === 'unread' || !this.#follower.stoodStill) return this.#served(serve);
+    return this.#follower.freshStep().then(() => this.#served(serve)); // this process was away, not the database
+  }
+
+  /** While nobody answers, what was looked up before is given without asking again. */
+  #look(key: string): MaybePromise<Pin | undefined> {
+    const { lookUps } = this.#parts;
+    const kept = this.trouble && lookUps.kept(key);
+    return kept ? kept.pin : lookUps.find(key);
   }
 
   #served<T>(serve: () => MaybePromise<T>): MaybePromise<T> {
@@ -206,24 +220,27 @@ export class Directory implements Followed {
 
   /** @returns false where the rows do not say what changed */
   #apply(rows: readonly ChangeRow[], revision: number): boolean {
-    const { lookUps, problems } = this.#parts;
+    const { problems } = this.#parts;
     const snapshot = this.#snapshot;
-    if (!snapshot) {
-      if (rows.some(({ changes, changed }) => changes && changed === null)) lookUps.clear(revision);
-      else
-        lookUps.changed(
-          rows.flatMap(({ changed }) => changed ?? []),
-          revision,
-        );
-      this.#countDue ||= revision !== this.#revision;
-      this.#revision = revision;
-      return true;
-    }
+    if (!snapshot) return this.#applyToLookUps(rows, revision);
     const changed = snapshot.apply(rows);
     if (changed === 'everything') return false;
     problems.changed([...changed].map((key) => [key, snapshot.get(key)] as const));
     this.#revision = snapshot.revision = revision;
     if (snapshot.size > this.#parts.settings.snapshotMax) this.#lookUpFromNowOn(revision, performance.now());
+    return true;
+  }
+
+  #applyToLookUps(rows: readonly ChangeRow[], revision: number): true {
+    const { lookUps, problems } = this.#parts;
+    if (rows.some(({ changes, changed }) => changes && changed === null)) lookUps.clear(revision);
+    else {
+      const keys = rows.flatMap(({ changed }) => changed ?? []);
+      lookUps.changed(keys, revision);
+      problems.changed(keys.map((key) => [key, undefined] as const)); // the next look-up sees
+    }
+    this.#countDue ||= revision !== this.#revision;
+    this.#revision = revision;
     return true;
   }
 
@@ -252,7 +269,11 @@ export class Directory implements Followed {
   async #countPins(ask: Ask): Promise<void> {
     if (!this.#perKey || !this.#countDue || performance.now() < this.#nextCountAt) return;
     this.#countDue = false;
-    await this.reload(ask);
+    const askedAt = performance.now();
+    if (await hasMoreThan(ask, this.#parts.settings.snapshotMax)) {
+      const endedAt = performance.now();
+      this.#nextCountAt = endedAt + Math.max(1000, 10 * (endedAt - askedAt));
+    } else await this.reload(ask);
   }
 
   #confirmed(askedAt: number): void {
@@ -260,19 +281,6 @@ export class Directory implements Followed {
     if (!this.#staleSince) return;
     this.#staleSince = undefined;
     this.#parts.log.log('the directory answers again');
-  }
-
-  async #renewLease(ask: Ask): Promise<void> {
-    const { lease, log } = this.#parts;
-    const now = performance.now();
-    if (this.#leaseRefused || lease.dueIn(this.#revision, now) > 0) return;
-    try {
-      await ask(lease.renewal(this.#revision, now));
-    } catch (error) {
-      if ((error as { code?: string }).code !== '42501') throw error;
-      this.#leaseRefused = true;
-      log.warn('_sharding_processes cannot be written: moves will not know what this process routes by');
-    }
   }
 }
 

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LISTEN } from './directory-statements.js';
 import type pg from 'pg';
@@ -29,6 +30,8 @@ const HEARTBEAT_MS = 1000;
 const RETRY_MS = [100, 2000] as const;
 /** After a notification that brought nothing; anybody who may connect may send those. */
 const IDLE_WAKE_MS = 10;
+/** Every wait of the loop is shorter: a process in which nothing happened for so long was stopped, or busy. */
+const STILL_MS = 3000;
 
 /**
  * The loop that keeps a directory fresh: one question each heartbeat and for each notification, on the connection that
@@ -46,11 +49,31 @@ export class Follower {
   #failures = 0;
   #step: Promise<void> | undefined;
   #loop: Promise<void> | undefined;
+  readonly #ways: Ways;
+  /** A step is for all that wait for it, so it belongs to no request. */
+  readonly #outside = new AsyncResource('nestjs-sharding.directory');
+  /** When the process was last seen to run, on the clock of `performance.now()`. */
+  #ranAt = Infinity;
+  #standstills = 0;
+  /** After so many standstills a whole step was made. */
+  #askedAfter = 0;
 
   constructor(
     private readonly followed: Followed,
-    private readonly ways: Ways,
-  ) {}
+    ways: Ways,
+  ) {
+    this.#ways = { listener: this.#watched(ways.listener), pool: this.#watched(ways.pool) };
+  }
+
+  get stopped(): boolean {
+    return this.#stop.signal.aborted;
+  }
+
+  /** Whether the process stood still and has not asked since: what changed meanwhile only a {@link freshStep} tells. */
+  get stoodStill(): boolean {
+    this.#runs();
+    return this.#standstills > this.#askedAfter && !this.stopped;
+  }
 
   /** Begins the loop. */
   start(): void {
@@ -72,16 +95,19 @@ export class Follower {
   /** A step that begins now or later; never rejects. */
   async freshStep(): Promise<void> {
     await this.#step;
+    if (this.stopped) return;
     this.wake();
     await (this.#step ?? this.step());
   }
 
   /** One question, at once. The same for all who ask at the same time. */
   step(): Promise<void> {
-    return (this.#step ??= this.#once().finally(() => (this.#step = undefined)));
+    return (this.#step ??= this.#outside
+      .runInAsyncScope(() => this.#once())
+      .finally(() => (this.#step = undefined)));
   }
 
-  /** Ends the loop, after the step under way. */
+  /** Ends the loop, after the statement under way. */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#pausing.abort();
@@ -89,12 +115,21 @@ export class Follower {
   }
 
   async #once(): Promise<void> {
+    this.#runs();
+    const standstills = this.#standstills;
+    await this.#ask();
+    this.#askedAfter = standstills;
+  }
+
+  async #ask(): Promise<void> {
     try {
-      if (this.listening) this.#idle = !(await this.followed.catchUp(this.ways.listener));
+      if (this.listening) this.#idle = !(await this.followed.catchUp(this.#ways.listener));
       else await this.#listen();
       this.trouble = undefined;
       this.#failures = 0;
+      if (!this.listening) this.wake(); // lost after the answer
     } catch (error) {
+      if (this.stopped) return;
       this.listening = false;
       this.trouble = error as Error;
       this.#failures++;
@@ -103,16 +138,16 @@ export class Follower {
   }
 
   async #listen(): Promise<void> {
-    await this.ways.listener(LISTEN);
+    await this.#ways.listener(LISTEN);
     this.listening = true; // `lost` says otherwise
-    await this.followed.reload(this.ways.listener);
+    await this.followed.reload(this.#ways.listener);
     if (!this.listening) throw new Error('the connection was lost at once');
   }
 
   /** Without the listener the pool may still answer: what changed is then known a little later. */
   async #poll(reason: Error): Promise<void> {
     try {
-      await this.followed.catchUp(this.ways.pool);
+      await this.followed.catchUp(this.#ways.pool);
       this.trouble = undefined;
     } catch {
       this.followed.failed(reason); // the reason that counts is that of the listener
@@ -127,19 +162,45 @@ export class Follower {
   }
 
   async #pause(): Promise<void> {
-    if (this.#woken && this.#idle) await this.#sleep(IDLE_WAKE_MS, this.#stop.signal);
-    this.#pausing = new AbortController();
-    if (!this.#woken && !this.#stop.signal.aborted) await this.#sleep(this.#rest(), this.#pausing.signal);
+    if (this.listening) await this.#untilAsked();
+    if (!this.listening) await this.#sleep(this.#retryMs(), this.#stop.signal); // also when it was lost just now
     this.#woken = false;
   }
 
-  #rest(): number {
-    if (this.#failures === 0) return HEARTBEAT_MS * (0.9 + Math.random() / 10);
+  async #untilAsked(): Promise<void> {
+    if (this.#woken && this.#idle) await this.#sleep(IDLE_WAKE_MS, this.#stop.signal);
+    this.#pausing = new AbortController();
+    if (this.#woken || this.stopped) return;
+    await this.#sleep(HEARTBEAT_MS * (0.9 + Math.random() / 10), this.#pausing.signal);
+  }
+
+  #retryMs(): number {
     const [first, most] = RETRY_MS;
-    return Math.min(most, first * 2 ** (this.#failures - 1)) * (0.5 + Math.random() / 2);
+    const doubled = Math.min(most, first * 2 ** Math.max(0, this.#failures - 1));
+    return doubled * (0.5 + Math.random() / 2);
   }
 
   async #sleep(ms: number, signal: AbortSignal): Promise<void> {
+    this.#runs();
     await pause(ms, undefined, { ref: false, signal }).catch(() => undefined);
+    this.#runs();
+  }
+
+  #watched(ask: Ask): Ask {
+    return async (query) => {
+      if (this.stopped) throw new Error('the directory is not followed any more');
+      this.#runs();
+      try {
+        return await ask(query);
+      } finally {
+        this.#runs();
+      }
+    };
+  }
+
+  #runs(): void {
+    const now = performance.now();
+    if (now - this.#ranAt > STILL_MS) this.#standstills++;
+    this.#ranAt = now;
   }
 }

@@ -18,10 +18,14 @@ export interface LookUpParts {
   readonly ttlMs: number;
   /** How old an answer may be that is given while the directory cannot be asked. */
   readonly maxStalenessMs: number;
+  /** Told of each row that was read, or that there is none. */
+  readonly found: (key: string, pin: Pin | undefined) => void;
 }
 
 /** Look-ups that may wait for their turn; beyond it the answer is 503 at once. */
 const MAX_WAITING = 1000;
+/** How long one waits for its turn. */
+const MAX_WAIT_MS = 2000;
 
 /**
  * Pins by key, for directories that are too large to keep. Concurrent questions about one key share a look-up. A look-up
@@ -49,15 +53,20 @@ export class PinLookUps {
   find(key: string): Pin | undefined | Promise<Pin | undefined> {
     const kept = this.#kept.get(key);
     if (kept && performance.now() - kept.readAt < this.parts.ttlMs) return kept.pin;
-    return this.#look(key, kept);
+    return this.#look(key);
+  }
+
+  /** What was found before, also beyond its time, as far as it may be given while the directory cannot be asked. */
+  kept(key: string): LookedUp | undefined {
+    const kept = this.#kept.get(key);
+    return kept && performance.now() - kept.readAt < this.parts.maxStalenessMs ? kept : undefined;
   }
 
   /** The shards that keys of a slot are pinned to; never kept. @throws ShardingError `directory_unavailable` */
   async shardsOfSlot(slot: number): Promise<string[]> {
     try {
-      const rows = await this.#outside.runInAsyncScope(() =>
-        this.#turns(() => this.parts.ask<{ shard_name: string }>(SHARDS_OF_SLOT, [slot])),
-      );
+      const ask = () => this.parts.ask<{ shard_name: string }>(SHARDS_OF_SLOT, [slot]);
+      const rows = await this.#turn(ask);
       return rows.map(({ shard_name }) => shard_name);
     } catch (cause) {
       throw unavailable(cause);
@@ -80,26 +89,36 @@ export class PinLookUps {
     this.#revision = revision;
   }
 
-  async #look(key: string, stale: LookedUp | undefined): Promise<Pin | undefined> {
+  async #look(key: string): Promise<Pin | undefined> {
     try {
       return (await (this.#running.get(key) ?? this.#ask(key))).pin;
     } catch (cause) {
-      if (stale && performance.now() - stale.readAt < this.parts.maxStalenessMs) return stale.pin;
+      const kept = this.kept(key); // unless it changed since
+      if (kept) return kept.pin;
       throw unavailable(cause);
     }
   }
 
   #ask(key: string): Promise<LookedUp> {
-    if (this.#turns.pendingCount >= MAX_WAITING) {
-      return Promise.reject(new Error(`${MAX_WAITING} look-ups are waiting already`));
-    }
-    const asked = this.#outside
-      .runInAsyncScope(() => this.#turns(() => this.#read(key)))
-      .finally(() => {
-        if (this.#running.get(key) === asked) this.#running.delete(key);
-      });
+    const asked = this.#turn(() => this.#read(key)).finally(() => {
+      if (this.#running.get(key) === asked) this.#running.delete(key);
+    });
     this.#running.set(key, asked);
     return asked;
+  }
+
+  /** Runs `ask` when it is its turn: soon, or not at all. */
+  async #turn<T>(ask: () => Promise<T>): Promise<T> {
+    if (this.#turns.pendingCount >= MAX_WAITING) {
+      throw new Error(`${MAX_WAITING} look-ups are waiting already`);
+    }
+    const ends = performance.now() + MAX_WAIT_MS;
+    return this.#outside.runInAsyncScope(() =>
+      this.#turns(() => {
+        if (performance.now() > ends) throw new Error(`no turn within ${MAX_WAIT_MS} ms`);
+        return ask();
+      }),
+    );
   }
 
   async #read(key: string): Promise<LookedUp> {
@@ -111,9 +130,16 @@ export class PinLookUps {
       revision: Number(row.revision),
       readAt,
     };
-    if (found.revision >= this.#revision) this.#kept.set(key, found);
+    if (found.revision < this.#revision) return found;
+    this.#kept.set(owned(key), found);
+    this.parts.found(key, found.pin);
     return found;
   }
+}
+
+/** A copy: part of a longer string, of a header say, would keep all of that in memory. */
+function owned(key: string): string {
+  return Buffer.from(key).toString();
 }
 
 function unavailable(cause: unknown): ShardingError {

@@ -27,6 +27,9 @@ export function pinProblem(
 /** The log names so many keys at a time; the counts are complete. */
 const NAMED_KEYS = 20;
 
+/** Of a directory that is too large to keep, so many such rows are remembered. */
+const MOST_SEEN = 1000;
+
 /** The rows that cannot be obeyed: each is said once, and counted as long as it is there. */
 export class PinProblems {
   readonly #problems = new Map<string, PinProblem>();
@@ -57,6 +60,13 @@ export class PinProblems {
       if (pin) present.push([key, pin]);
     }
     this.#say(this.#check(present));
+  }
+
+  /** A row that was looked up, where not all are known. */
+  saw(key: string, pin: Pin | undefined): void {
+    const known = this.#problems.get(key);
+    if (known === undefined && this.#problems.size >= MOST_SEEN) return;
+    if (pin === undefined || this.#problemOf(key, pin) !== known) this.changed([[key, pin]]);
   }
 
   #check(pins: Iterable<readonly [string, Pin]>): [string, PinProblem, Pin][] {

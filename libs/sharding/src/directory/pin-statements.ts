@@ -1,11 +1,18 @@
 /** Sets who and why for the log of this transaction. */
 export const SIGN = `select set_config('sharding.actor', $1, true), set_config('sharding.reason', $2, true)`;
 
-/** Pins a key whose group is $4. Nothing is returned where its row says another group. */
+export const SIGNED = `select coalesce(current_setting('sharding.actor', true), '') as actor,
+  coalesce(current_setting('sharding.reason', true), '') as reason`;
+
+/** Pins a key that belongs to group $4 also without a row. Nothing is returned where its row says another group. */
 export const PIN = `insert into _sharding_directory as d (routing_key, shard_name, note) values ($1, $2, $3)
   on conflict (routing_key) do update set shard_name = excluded.shard_name, note = excluded.note
   where coalesce(d.group_id, $4::smallint) = $4::smallint
   returning routing_key`;
+
+/** Pins a key that only its row can put into group $4. */
+export const PIN_PLACED = `update _sharding_directory set shard_name = $2, note = coalesce($3, note)
+  where routing_key = $1 and group_id = $4::smallint returning routing_key`;
 
 /** A key that is in a group keeps its row. */
 export const UNPIN_PLACED = `update _sharding_directory set shard_name = null

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { assertRoutingKey, ShardingError } from '@app/routing';
 import { REVISION } from './directory-statements.js';
 import { assertShort } from './directory-router.js';
-import { LIST, PIN, PLACE, SIGN, UNPIN, UNPIN_PLACED } from './pin-statements.js';
+import { LIST, PIN, PIN_PLACED, PLACE, SIGN, SIGNED, UNPIN, UNPIN_PLACED } from './pin-statements.js';
 import type { EntityManager } from 'typeorm';
 import type { ShardSelector } from '@app/routing';
 import type { Control } from '../shards/control.js';
@@ -10,11 +10,11 @@ import type { DirectoryConnection } from './directory-connection.js';
 
 /** Who changes a pin, why, and in which transaction. */
 export interface PinOptions {
-  /** Kept with the row, and the reason in the log. */
+  /** Why, in `_sharding_placement_log`; kept with the row where there is one afterwards. */
   readonly note?: string;
-  /** Who, in the log. Default: the login of the application. */
+  /** Who, in `_sharding_placement_log`. Default: the login of the application. */
   readonly by?: string;
-  /** The caller's transaction on the control database. Default: one of its own. */
+  /** The caller's transaction on the control database: nothing changes unless it commits. Default: one of its own. */
   readonly manager?: EntityManager;
 }
 
@@ -67,26 +67,30 @@ export class Pins {
     const { topology, groupOf } = this.parts.connection.rules;
     const { group } = topology.byName(shard);
     const stated = groupOf?.(key);
-    if (stated !== undefined && stated !== group) throw outside(`shard "${shard}" is in group ${group}`);
+    if (stated !== undefined && stated !== group) {
+      throw outside(`shard "${shard}" is in group ${group}, and groupOf says group ${stated}`);
+    }
     await this.#write(options, async (manager) => {
-      const expected = stated ?? (await groupOfRow(manager, key)) ?? 0;
-      if (expected !== group) throw outside(`shard "${shard}" is in group ${group}`);
-      const rows = await manager.query<unknown[]>(PIN, [key, shard, options.note ?? null, group]);
-      if (rows.length === 0) throw outside(`shard "${shard}" is in group ${group}`);
+      const values = [key, shard, options.note ?? null, group];
+      const own = (stated ?? 0) === group; // also without a row that says so
+      const written = own ? await inserted(manager, PIN, values) : await changed(manager, PIN_PLACED, values);
+      if (!written) throw outside(`shard "${shard}" is in group ${group}, where nothing has placed the key`);
     });
-    this.#logger.log(`pinned ${JSON.stringify(key)} to ${shard}; rows that it has elsewhere were not moved`);
+    this.#audit(
+      `${JSON.stringify(key)} is pinned to ${shard}; rows that it has elsewhere were not moved`,
+      options,
+    );
   }
 
   /** Takes a pin away; the key keeps its group. @returns whether there was one */
-  async unpin(key: string, options: Omit<PinOptions, 'note'> = {}): Promise<boolean> {
+  async unpin(key: string, options: PinOptions = {}): Promise<boolean> {
     assertPinnable(key);
     const found = await this.#write(options, async (manager) => {
-      const [, placed] = await manager.query<[unknown, number]>(UNPIN_PLACED, [key]);
-      const [, removed] = await manager.query<[unknown, number]>(UNPIN, [key]);
-      return placed + removed > 0;
+      const kept = await changed(manager, UNPIN_PLACED, [key]);
+      return (await changed(manager, UNPIN, [key])) || kept;
     });
-    if (found)
-      this.#logger.log(`unpinned ${JSON.stringify(key)}; rows on the shard it was pinned to were not moved`);
+    const rows = 'rows on the shard that it was pinned to were not moved';
+    if (found) this.#audit(`${JSON.stringify(key)} is not pinned any more; ${rows}`, options);
     return found;
   }
 
@@ -106,10 +110,10 @@ export class Pins {
     if (stated !== undefined && stated !== group) throw outside(`groupOf says group ${stated}, not ${group}`);
     await this.#write(options, async (manager) => {
       const values = [key, group, options.note ?? null, shards];
-      const rows = await manager.query<unknown[]>(PLACE, values);
-      if (rows.length === 0) throw outside(`the directory has it elsewhere than in group ${group}`);
+      if (await inserted(manager, PLACE, values)) return;
+      throw outside(`the directory has it elsewhere than in group ${group}, which is for ever`);
     });
-    this.#logger.log(`placed ${JSON.stringify(key)} in group ${group}`);
+    this.#audit(`${JSON.stringify(key)} is placed in group ${group}`, options);
     return group;
   }
 
@@ -146,22 +150,26 @@ export class Pins {
 
   async #write<T>(options: PinOptions, work: (manager: EntityManager) => Promise<T>): Promise<T> {
     const { manager } = options;
-    const signed = async (on: EntityManager) => {
-      await on.query(SIGN, [options.by ?? '', options.note ?? '']);
-      return work(on);
-    };
     const source = this.#control.dataSource;
     if (manager) {
-      if (manager.connection === source && manager.queryRunner?.isTransactionActive) return signed(manager);
+      if (manager.connection === source && manager.queryRunner?.isTransactionActive) {
+        return signed(manager, options, work);
+      }
       throw new ShardingError('invalid_options', 'manager must be in a transaction on the control database');
     }
     const [value, revision] = await source.transaction(async (own) => {
-      const result = await signed(own);
+      const result = await signed(own, options, work);
       const [row] = await own.query<{ revision: string }[]>(REVISION);
       return [result, Number(row?.revision)] as const;
     });
     await this.#applied(revision);
     return value;
+  }
+
+  #audit(what: string, { by, note, manager }: PinOptions): void {
+    const why = note ? `: ${note}` : '';
+    const when = manager ? ', once the transaction of its caller commits' : '';
+    this.#logger.log(`${what} (by ${by || 'the application'}${why}${when})`);
   }
 
   async #applied(revision: number): Promise<void> {
@@ -178,11 +186,28 @@ interface ListedRow {
   readonly updated_at: Date;
 }
 
-/** The row is locked, so that its group does not change before the pin is written. */
-async function groupOfRow(manager: EntityManager, key: string): Promise<number | undefined> {
-  const sql = 'select group_id from _sharding_directory where routing_key = $1 for update';
-  const [row] = await manager.query<{ group_id: number | null }[]>(sql, [key]);
-  return row?.group_id ?? undefined;
+/** Says who and why while `work` runs. What the caller has set for its transaction holds where nothing is said here. */
+async function signed<T>(
+  manager: EntityManager,
+  { by, note }: PinOptions,
+  work: (manager: EntityManager) => Promise<T>,
+): Promise<T> {
+  const [before] = await manager.query<{ actor: string; reason: string }[]>(SIGNED);
+  const { actor = '', reason = '' } = before ?? {};
+  await manager.query(SIGN, [by || actor, note || reason]);
+  const result = await work(manager);
+  await manager.query(SIGN, [actor, reason]);
+  return result;
+}
+
+async function inserted(manager: EntityManager, sql: string, values: unknown[]): Promise<boolean> {
+  return (await manager.query<unknown[]>(sql, values)).length > 0;
+}
+
+/** Whether an UPDATE or a DELETE has found its row. */
+async function changed(manager: EntityManager, sql: string, values: unknown[]): Promise<boolean> {
+  const [, rows] = await manager.query<[unknown, number]>(sql, values);
+  return rows > 0;
 }
 
 function assertPinnable(key: string): void {

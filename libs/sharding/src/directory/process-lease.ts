@@ -1,42 +1,57 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { failureCode, isConnectionFailure, isServerError } from '../shards/database-failure.js';
 import type pg from 'pg';
+import type { Ask } from './follower.js';
 
 const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
+/** After a connection that was lost, or late, while it was written. */
+const RETRY_MS = 1000;
 /** A burst of changes is confirmed this often. */
 const CONFIRM_MS = 200;
 
 /**
  * The row of this process in `_sharding_processes`: that it lives, and up to which revision it routes. An operator, or
- * a move, sees there who is behind.
+ * a move, sees there who is behind. Where it cannot be written the process routes all the same.
  */
 export class ProcessLease {
   readonly #id = randomUUID();
   readonly #name = `${hostname()}:${process.pid}`;
-  #writtenAt = -Infinity;
-  #written = -1;
+  /** On the clock of `performance.now()`. */
+  #dueAt = -Infinity;
+  #triedAt = -Infinity;
+  #written: number | undefined;
+  #warned = false;
 
+  constructor(private readonly warn: (line: string) => void) {}
+
+  /** Whether the row was written. */
   get written(): boolean {
-    return this.#written >= 0;
+    return this.#written !== undefined;
   }
 
-  /** Milliseconds until the row should be written. */
-  dueIn(revision: number, now: number): number {
-    const interval = revision === this.#written ? RENEW_MS : CONFIRM_MS;
-    return Math.max(0, this.#writtenAt + interval - now);
-  }
-
-  /** Says that this process routes by `revision`. */
-  renewal(revision: number, now: number): pg.QueryConfig {
-    this.#writtenAt = now;
-    this.#written = revision;
-    return {
-      text: `insert into _sharding_processes (process_id, name, revision, started_at, lease_until)
-        values ($1, $2, $3, now(), now() + make_interval(secs => $4))
-        on conflict (process_id) do update set revision = excluded.revision, lease_until = excluded.lease_until`,
-      values: [this.#id, this.#name, revision, LEASE_MS / 1000],
-    };
+  /**
+   * Says that this process routes by `revision`, where that is due.
+   *
+   * @throws what says that the connection is lost, or late
+   */
+  async renew(ask: Ask, revision: number): Promise<void> {
+    const now = performance.now();
+    const changed = this.#written !== undefined && this.#written !== revision;
+    if (now < (changed ? Math.min(this.#dueAt, this.#triedAt + CONFIRM_MS) : this.#dueAt)) return;
+    this.#triedAt = now;
+    this.#dueAt = now + RENEW_MS;
+    try {
+      await ask(this.#renewal(revision));
+      this.#written = revision;
+      this.#warned = false;
+    } catch (error) {
+      this.#written = undefined; // nobody knows
+      if (isServerError(error) && !isConnectionFailure(error)) return this.#refused(error);
+      this.#dueAt = now + RETRY_MS;
+      throw error;
+    }
   }
 
   /** The process ends; rows of processes that ended without a word go after a day. */
@@ -45,5 +60,23 @@ export class ProcessLease {
       text: `delete from _sharding_processes where process_id = $1 or lease_until < now() - interval '1 day'`,
       values: [this.#id],
     };
+  }
+
+  #renewal(revision: number): pg.QueryConfig {
+    return {
+      text: `insert into _sharding_processes (process_id, name, revision, started_at, lease_until)
+        values ($1, $2, $3, now(), now() + make_interval(secs => $4))
+        on conflict (process_id) do update set revision = excluded.revision, lease_until = excluded.lease_until`,
+      values: [this.#id, this.#name, revision, LEASE_MS / 1000],
+    };
+  }
+
+  #refused(error: unknown): void {
+    if (this.#warned) return;
+    this.#warned = true;
+    const code = failureCode(error) ?? 'refused';
+    this.warn(
+      `_sharding_processes cannot be written (${code}): moves will not know what this process routes by`,
+    );
   }
 }

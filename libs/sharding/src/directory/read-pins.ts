@@ -1,4 +1,4 @@
-import { changesSince, moreThan, pageOfPins, REVISION } from './directory-statements.js';
+import { changesSince, moreThan, pageOfPins, REVISION, wholeDirectory } from './directory-statements.js';
 import { Snapshot } from './snapshot.js';
 import type { ChangeRow, PinRow } from './directory-statements.js';
 import type { Ask } from './follower.js';
@@ -17,6 +17,21 @@ export async function readSnapshot(ask: Ask, most: number): Promise<{ revision: 
     after = page.at(-1)?.routing_key;
     if (pins.size > most) return { revision };
   } while (page.length === PAGE);
+  return { revision, pins };
+}
+
+/** The same in one statement, which no change can come into. */
+export async function readWholeSnapshot(
+  ask: Ask,
+  most: number,
+): Promise<{ revision: number; pins?: Snapshot }> {
+  const rows = await ask<PinRow & { revision: string }>(wholeDirectory(most + 1));
+  const [first] = rows;
+  if (!first) throw noRevision();
+  const revision = Number(first.revision);
+  if (rows.length > most) return { revision };
+  const pins = new Snapshot(revision);
+  pins.add(rows.filter(({ routing_key }) => routing_key !== null));
   return { revision, pins };
 }
 
