@@ -21,15 +21,20 @@ export type GroupOf = (key: RoutingKey) => number | undefined;
  *   rule itself fails (its error is the cause; a `ShardingError` of its own passes through)
  */
 export function groupOfKey(groupOf: GroupOf, key: RoutingKey, topology: Topology): number | undefined {
-  const group = answerOf(groupOf, key);
-  if (group === undefined) return undefined;
-  if (groupProblem(group) !== undefined) throw noGroup(group);
-  if (topology.hasGroup(group)) return group;
+  const group = askGroup(groupOf, key);
+  if (group === undefined || topology.hasGroup(group)) return group;
   const groups = topology.groups.join(', ');
   throw new ShardingError(
     'out_of_topology',
     `groupOf answered with group ${group}, which has no shards; groups: ${groups}`,
   );
+}
+
+/** {@link groupOfKey} without a look at which groups have shards. */
+export function askGroup(groupOf: GroupOf, key: RoutingKey): number | undefined {
+  const group = answerOf(groupOf, key);
+  if (group !== undefined && groupProblem(group) !== undefined) throw noGroup(group);
+  return group;
 }
 
 function answerOf(groupOf: GroupOf, key: RoutingKey): number | undefined {

@@ -16,6 +16,9 @@ export abstract class ShardSelector<Attributes> {
   /** The group of a customer with these attributes, 0 to 255. Throw for attributes that no group is for. */
   abstract groupOf(attributes: Attributes): number | Promise<number>;
 
-  /** The shard that is to be embedded in the ids of a customer with these attributes. */
+  /**
+   * The shard that is to be embedded in the ids of a customer with these attributes; its group must be that of `groupOf`.
+   * Such ids cannot move: the choice of the member is for ever.
+   */
   identifierOf?(attributes: Attributes): ShardIdentifier | Promise<ShardIdentifier>;
 }
