@@ -195,9 +195,11 @@ async function signed<T>(
   const [before] = await manager.query<{ actor: string; reason: string }[]>(SIGNED);
   const { actor = '', reason = '' } = before ?? {};
   await manager.query(SIGN, [by || actor, note || reason]);
-  const result = await work(manager);
-  await manager.query(SIGN, [actor, reason]);
-  return result;
+  try {
+    return await work(manager);
+  } finally {
+    await manager.query(SIGN, [actor, reason]).catch(() => undefined); // after a failed statement there is nothing to sign
+  }
 }
 
 async function inserted(manager: EntityManager, sql: string, values: unknown[]): Promise<boolean> {
