@@ -5,9 +5,9 @@ import { UuidText } from './uuid-text.js';
 /** Where ids take time and chance from; a test gives its own. */
 export interface IdSource {
   /** Milliseconds since 1970; the system clock by default. */
-  readonly now?: () => number;
+  readonly now?: (() => number) | undefined;
   /** That many random bytes, asked for 4,096 at a time; those of `node:crypto` by default. */
-  readonly randomBytes?: (size: number) => Uint8Array;
+  readonly randomBytes?: ((size: number) => Uint8Array) | undefined;
 }
 
 const LARGEST_MS = 2 ** 48 - 1;
