@@ -29,6 +29,7 @@ export type DirectoryOptions = Partial<Omit<DirectorySettings, 'enabled'>>;
  */
 export class DirectoryConnection {
   readonly #opened: OpenDirectory[] = [];
+  #phase: 'booting' | 'running' | 'stopped' = 'booting';
   readonly #logger = new Logger('directory');
 
   constructor(
@@ -43,9 +44,10 @@ export class DirectoryConnection {
   }
 
   /**
-   * A directory with its own connection and cache; it is read at boot.
+   * A directory with its own connection and cache; it is read at boot, or now where that is over.
    *
-   * @throws ShardingError `invalid_topology` without a control database, or with a pool of one connection
+   * @throws ShardingError `invalid_topology` without a control database, with a pool of one connection, and where a
+   *   transaction-mode pooler is the only way there
    */
   open(options: DirectoryOptions = {}): OpenDirectory {
     const control = this.#usable();
@@ -69,16 +71,19 @@ export class DirectoryConnection {
     connection.onEnd = directory.lost;
     const opened = { directory, problems };
     this.#opened.push(opened);
+    if (this.#phase === 'running') void directory.start();
     return opened;
   }
 
   /** @throws ShardingError `migrations_pending` where the control database has no directory */
   async start(): Promise<void> {
+    this.#phase = 'running';
     await Promise.all(this.#opened.map(({ directory }) => directory.start()));
     for (const { directory } of this.#opened) if (directory.trouble) refuseUnusable(directory.trouble);
   }
 
   async stop(): Promise<void> {
+    this.#phase = 'stopped';
     await Promise.all(this.#opened.map(({ directory }) => directory.stop()));
   }
 
@@ -94,6 +99,12 @@ export class DirectoryConnection {
       throw new ShardingError(
         'invalid_topology',
         `a DirectoryRouter needs a control database pool of at least ${MIN_POOL} connections; raise [database] primary_pool_size`,
+      );
+    }
+    if (!control.keepsSessions) {
+      throw new ShardingError(
+        'invalid_topology',
+        'a DirectoryRouter listens for changes, which a transaction-mode pooler does not pass on: set [database] maintenance_url, a direct connection',
       );
     }
     return control;

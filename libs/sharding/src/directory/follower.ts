@@ -111,7 +111,7 @@ export class Follower {
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#pausing.abort();
-    await this.#loop;
+    await Promise.all([this.#loop, this.#step]); // the first step may be under way before the loop
   }
 
   async #once(): Promise<void> {

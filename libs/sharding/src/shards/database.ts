@@ -38,11 +38,9 @@ export interface DatabaseParts {
   readonly telemetry?: Telemetry;
 }
 
-/** A canceller gets this long, connecting included. */
+/** A canceller, and the breaker's probe, get this long, connecting included. */
 const CANCEL_LIMIT_MS = 1500;
-/** The same for the breaker's probe. */
 const BREAKER_PROBE_MS = 1000;
-
 /** A health probe and a canceller, or the breaker's probe. */
 const SHORT_CONNECTIONS = 2;
 
@@ -62,6 +60,8 @@ export class Database {
   readonly idleInTransactionTimeoutMs: number;
   /** The configuration alone does not know how it is reached. */
   readonly builtByApplication: boolean;
+  /** Whether a connection outside the pool keeps its session: not where a transaction-mode pooler is the only way. */
+  readonly keepsSessions: boolean;
   readonly breaker: Breaker;
   readonly telemetry: Telemetry;
   /** The mark of the running context, where somebody may ask for it later; set by the fleet. */
@@ -107,6 +107,7 @@ export class Database {
       options: this.#options,
       build: typeorm.createDataSource && (() => this.build()),
     });
+    this.keepsSessions = settings.pooler === 'none' || this.#way.avoidsPooler;
     this.#create = typeorm.createDataSource ?? ((_target, _role, options) => new DataSource(options));
   }
 
