@@ -9,12 +9,17 @@ import type { Shard } from '../shards/shard.js';
 import type { Shards } from '../shards/shards.js';
 import type { Tenant } from './tenant-conditions.js';
 
-/** Which tenant, and where its rows live. */
-export interface TenantPlace {
-  readonly tenant: Tenant;
+/** A shard, or a given database of it instead of its own. */
+export interface DbPlace {
   readonly shard: Shard;
-  /** A given database instead of the shard's own. */
-  readonly db?: ShardDb;
+  readonly db?: ShardDb | undefined;
+}
+
+/** Which tenant, and where its rows live. */
+export interface TenantPlace extends DbPlace {
+  readonly tenant: Tenant;
+  /** What the tenant is routed by: `5`, `5n` and `'5'` are one tenant in a column, and two routing keys. */
+  readonly key: RoutingKey;
 }
 
 /** Finds the place of a call: of the running work, of a key, or of a given database. */
@@ -25,24 +30,24 @@ export type ReadFrom = 'policy' | 'primary';
 
 /** The place of the running work: its routing key is the tenant. */
 export function placeOfContext(shards: Shards): Locate {
-  return () => chain(shards.locate(), ({ key, shard }) => ({ tenant: tenantOfKey(key), shard }));
+  return () => chain(shards.locate(), ({ key, shard }) => ({ tenant: tenantOfKey(key), key, shard }));
 }
 
 /** The place of an explicit key. */
 export function placeOfKey(shards: Shards, key: RoutingKey): Locate {
-  return () => chain(shards.route(key), (shard) => ({ tenant: tenantOfKey(key), shard }));
+  return () => chain(shards.route(key), (shard) => ({ tenant: tenantOfKey(key), key, shard }));
 }
 
 /** A given database, for the tenant of the running work or an explicit one. */
 export function placeOnDb(db: ShardDb, tenant: Locate | RoutingKey): Locate {
-  const at = (of: Tenant): TenantPlace => ({ tenant: of, shard: db.shard, db });
-  if (typeof tenant !== 'function') return () => at(tenantOfKey(tenant));
-  return () => chain(tenant(), (place) => at(place.tenant));
+  const at = (key: RoutingKey): TenantPlace => ({ tenant: tenantOfKey(key), key, shard: db.shard, db });
+  if (typeof tenant !== 'function') return () => at(tenant);
+  return () => chain(tenant(), ({ key }) => at(key));
 }
 
 /** Runs a read where reads of the place go. */
 export function readAt<T>(
-  place: TenantPlace,
+  place: DbPlace,
   from: ReadFrom,
   work: (manager: EntityManager) => Promise<T>,
 ): Promise<T> {
@@ -51,11 +56,12 @@ export function readAt<T>(
 }
 
 /** Runs work on the primary of the place. */
-export async function writeAt<T>(place: TenantPlace, work: (db: ShardDb) => Promise<T>): Promise<T> {
+export async function writeAt<T>(place: DbPlace, work: (db: ShardDb) => Promise<T>): Promise<T> {
   return work(place.db ?? (await place.shard.primary()));
 }
 
-function tenantOfKey(key: RoutingKey): Tenant {
+/** @throws ShardingError `no_routing_key` for bytes */
+export function tenantOfKey(key: RoutingKey): Tenant {
   if (typeof key === 'string' || typeof key === 'number') return key;
   if (typeof key === 'bigint') return String(key);
   throw new ShardingError(

@@ -1,7 +1,7 @@
 import { chain } from './maybe-promise.js';
 import { Reader } from './reads/reader.js';
 import { ShardDb } from './shard-db.js';
-import type { TopologyShard } from '@app/routing';
+import type { ShardIdentifier, TopologyShard } from '@app/routing';
 import type { Database, PoolStats } from './database.js';
 import type { ReadMode, Reads } from './reads/reads.js';
 import type { ReplicaStatus } from './reads/replica.js';
@@ -14,6 +14,8 @@ export type ShardDbType<D extends ShardDb> = new (...parts: ConstructorParameter
 export class Shard {
   readonly name: string;
   readonly group: number;
+  /** (group, member); absent in a group of more than 64 shards that give no member. */
+  readonly identifier: ShardIdentifier | undefined;
   /** How many slots it owns; 0 is drained. */
   readonly slots: number;
 
@@ -23,6 +25,7 @@ export class Shard {
   ) {
     this.name = place.name;
     this.group = place.group;
+    this.identifier = place.identifier;
     this.slots = place.slotCount;
   }
 

@@ -2,9 +2,18 @@ import { ShardingError, routeKey } from '@app/routing';
 import { fanOut } from './fan-out.js';
 import { chain } from './maybe-promise.js';
 import { ShardDb } from './shard-db.js';
+import { placedShards } from './placed-shards.js';
 import { apartFromEnded } from './transaction.js';
 import { within } from './work-scope.js';
-import type { GroupOf, RoutingKey, RoutingRules, ShardRouter, Topology } from '@app/routing';
+import type {
+  GroupOf,
+  Place,
+  PlaceOptions,
+  RoutingKey,
+  RoutingRules,
+  ShardRouter,
+  Topology,
+} from '@app/routing';
 import type { ShardOutcome } from './fan-out.js';
 import type { MaybePromise } from './maybe-promise.js';
 import type { Reader } from './reads/reader.js';
@@ -192,6 +201,34 @@ export class Shards {
     });
   }
 
+  /**
+   * The shards where the rows of a place may be: the one that has the identifier, or to which the key of a slot is
+   * routed. Of a slot whose key is not known the owner comes first, then the shards that keys of the slot are sent to.
+   *
+   * @param options what becomes of an identifier that names no shard
+   * @throws ShardingError `unregistered_shard`; `residency_violation` for a key that is routed outside of the place's
+   *   group; what the router throws
+   */
+  shardsOfPlace(place: Place, options?: PlaceOptions): MaybePromise<readonly Shard[]> {
+    const asked = { router: this.#router, rules: this.#rules, options };
+    return chain(placedShards(place, asked), (shards) =>
+      shards.map(({ name }) => {
+        this.#keys.routed?.(name);
+        return this.named(name);
+      }),
+    );
+  }
+
+  /** The routing key of the running work, undefined where there is none. @throws what the tenant source throws else */
+  knownKey(): MaybePromise<RoutingKey | undefined> {
+    try {
+      const key = this.#keys.routingKey();
+      return key instanceof Promise ? key.catch(noKey) : key;
+    } catch (error) {
+      return noKey(error);
+    }
+  }
+
   #ofGroup(group: number): Shard[] {
     return this.topology.shardsOfGroup(group).map(({ name }) => this.named(name));
   }
@@ -215,4 +252,9 @@ export class Shards {
       within(`the work on shard "${shard.name}"`, { deadlineMs, signal }, async () => work(shard)),
     );
   }
+}
+
+function noKey(error: unknown): undefined {
+  if (error instanceof ShardingError && error.code === 'no_routing_key') return undefined;
+  throw error;
 }
