@@ -10,7 +10,13 @@ interface Named {
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
-const patterns = new WeakMap<EntityMetadata, RegExp | undefined>();
+/** How the tenant column is named, and how a comparison of it looks. */
+interface Pattern {
+  readonly names: readonly string[];
+  readonly comparison: RegExp;
+}
+
+const patterns = new WeakMap<EntityMetadata, Pattern>();
 
 /**
  * A plain comparison of the tenant column with another tenant is a mistake that an empty answer would hide.
@@ -18,9 +24,9 @@ const patterns = new WeakMap<EntityMetadata, RegExp | undefined>();
  * @throws ShardingError `cross_tenant`
  */
 export function assertNamesOwn({ sql, metadata, tenant, parameters }: Named): void {
-  const pattern = patternOf(metadata);
-  if (!pattern || sql === '') return;
-  for (const [, name, text] of sql.matchAll(pattern)) {
+  const { names, comparison } = patternOf(metadata);
+  if (!names.some((name) => sql.includes(name))) return;
+  for (const [, name, text] of sql.matchAll(comparison)) {
     const named = name === undefined ? text : parameters[name];
     const all = Array.isArray(named) ? (named as unknown[]) : [named];
     if (!all.every((one) => sameTenant(one, tenant))) {
@@ -30,18 +36,20 @@ export function assertNamesOwn({ sql, metadata, tenant, parameters }: Named): vo
 }
 
 /** The tenant column, by its property or its name in the database, against a parameter or a literal. */
-function patternOf(metadata: EntityMetadata): RegExp | undefined {
-  if (patterns.has(metadata)) return patterns.get(metadata);
+function patternOf(metadata: EntityMetadata): Pattern {
+  const known = patterns.get(metadata);
+  if (known) return known;
   const property = tenantColumnOf(metadata);
-  const name = metadata.findColumnWithPropertyPath(property ?? '')?.databaseName ?? property;
-  const names = [property, name].map((one) => one?.replaceAll(/\W/g, '\\$&')).join('|');
-  const made =
-    property === undefined
-      ? undefined
-      : new RegExp(
-          `\\.(?:"?)(?:${names})\\b"?\\s*(?:=|in\\s*\\()\\s*(?::(?:\\.\\.\\.)?([\\w.]+)|'([^']*)')`,
-          'gi',
-        );
+  const column = property === undefined ? undefined : metadata.findColumnWithPropertyPath(property);
+  const names = column ? [column.propertyName, column.databaseName] : [];
+  const either = names.map((name) => name.replaceAll(/\W/g, '\\$&')).join('|');
+  const made = {
+    names,
+    comparison: new RegExp(
+      `\\."?(?:${either})\\b"?\\s*(?:=|in\\s*\\()\\s*(?::(?:\\.\\.\\.)?([\\w.]+)|'([^']*)')`,
+      'gi',
+    ),
+  };
   patterns.set(metadata, made);
   return made;
 }

@@ -49,13 +49,14 @@ export function assertEnclosed(sql: string, metadata: Named): void {
 export function assertFragment({ sql, metadata, queries }: Fragment): void {
   if (NAME.test(sql)) return;
   assertEnclosed(sql, metadata);
-  if (QUERY.test(bare(sql)) && QUERY.test(bare(without(sql, queries?.() ?? [])))) {
+  const code = bare(sql);
+  if (QUERY.test(code) && QUERY.test(bare(without(sql, queries?.() ?? [])))) {
     throw new ShardingError(
       'invalid_options',
       `a query in a string is not filtered by the tenant of ${metadata.name}: build it with subQuery() of the query builder`,
     );
   }
-  if (CLAUSE.test(topLevel(bare(sql)))) {
+  if (CLAUSE.test(code) && CLAUSE.test(topLevel(code))) {
     throw foreignTenant(metadata, 'SQL has a clause of its own');
   }
 }

@@ -10,6 +10,9 @@ import type { Tenant } from './tenant-conditions.js';
 /** The parameter that carries the tenant. */
 const PARAMETER = 'sharding_tenant';
 
+/** As TypeORM begins the conditions of a statement. */
+const WHERE = ' WHERE ';
+
 type Select = SelectQueryBuilder<ObjectLiteral>;
 type Join = Parameters<TenantQueryBuilder<ObjectLiteral>['join']>;
 
@@ -135,18 +138,27 @@ export class TenantQueryBuilder<E extends ObjectLiteral> extends SelectQueryBuil
   /** Around everything that was asked for. */
   protected override createWhereExpression(): string {
     const asked = super.createWhereExpression();
-    const own = this.expressionMap.aliases.flatMap((alias) => {
-      const from = alias.type === 'from' && alias.hasMetadata;
-      return (from && tenantCondition(alias.name, alias.metadata)) || [];
-    });
-    if (own.length === 0) return asked;
-    const conditions = asked.replace(/^ WHERE /, '');
+    const own = this.tenantConditions();
+    if (own === '') return asked;
+    const conditions = asked.startsWith(WHERE) ? asked.slice(WHERE.length) : asked;
+    if (conditions === '') return WHERE + own;
     const main = this.mainEntity();
     if (main && this.run) {
       const { tenant } = this.run;
       assertNamesOwn({ sql: conditions, metadata: main, tenant, parameters: this.expressionMap.parameters });
     }
-    return ` WHERE ${[...(conditions === '' ? [] : [`( ${conditions} )`]), ...own].join(' AND ')}`;
+    return `${WHERE}( ${conditions} ) AND ${own}`;
+  }
+
+  /** One of each entity that is read from and has a tenant column. */
+  private tenantConditions(): string {
+    let all = '';
+    for (const alias of this.expressionMap.aliases) {
+      const from = alias.type === 'from' && alias.hasMetadata;
+      const one = from ? tenantCondition(alias.name, alias.metadata) : undefined;
+      if (one) all += all === '' ? one : ` AND ${one}`;
+    }
+    return all;
   }
 
   /** Objects are checked before they become SQL. */
