@@ -40,9 +40,14 @@ describe('the control database', () => {
     expect(control.isInitialized).toBe(true);
   });
 
-  it('that is down stops neither the boot nor a shard', async () => {
+  it('that is down stops neither the boot nor a shard, where slots are declared', async () => {
     const primaryUrl = `postgres://a:b@127.0.0.1:${await freePort()}/control`;
-    await boot(databases.options({ primaryUrl }), { providers: [ControlUser] });
+    const shards = databases.shards.map((url, index) => ({
+      name: `shard${index}`,
+      primaryUrl: url,
+      slots: [index === 0 ? '0-8191' : '8192-16383'],
+    }));
+    await boot(databases.options({ primaryUrl, shards }), { providers: [ControlUser] });
     await expect(app!.get(ControlUser).control.query('select 1')).rejects.toMatchObject({
       code: 'shard_unavailable',
       message: 'the control database cannot be reached (ECONNREFUSED)',
@@ -248,6 +253,7 @@ describe('ShardedDb without a request (C15)', () => {
 it('exports what it documents', () => {
   expect(Object.keys(sharding).toSorted()).toEqual([
     'CONTROL_DATA_SOURCE',
+    'CONTROL_MIGRATIONS',
     'CONTROL_READER',
     'CrossShard',
     'CrossShardFinder',
@@ -263,6 +269,7 @@ it('exports what it documents', () => {
     'SESSION_COOKIE',
     'SESSION_HEADER',
     'SHARDING_ERRORS',
+    'SHARD_MIGRATIONS',
     'ScatterRepository',
     'Shard',
     'ShardDb',

@@ -11,6 +11,8 @@ export { Pins } from './directory/pins.js';
 export type { ListOptions, PinEntry, PinOptions, PlaceOptions } from './directory/pins.js';
 export type { HealthOptions } from './health/health-paths.js';
 export type { MetricsOptions, MetricsRegistry } from './metrics/metrics-paths.js';
+export { CONTROL_MIGRATIONS, SHARD_MIGRATIONS } from './migrations/framework/framework-migrations.js';
+export type { FrameworkMigration } from './migrations/framework/framework-migrations.js';
 export { migrate } from './migrations/migrate.js';
 export type { MigrationLog } from './migrations/migrate.js';
 export { CrossShardFinder } from './repository/cross-shard-finder.decorator.js';

@@ -30,6 +30,7 @@ import { ShardingExceptionFilter } from './request/sharding-exception.filter.js'
 import { Tenancy } from './request/tenancy.js';
 import { Fleet } from './shards/fleet.js';
 import { Shards } from './shards/shards.js';
+import { guardSlotMap } from './slot-map/guard-slot-map.js';
 import { SETTINGS } from './sharding.settings.js';
 import { logTopology } from './topology-log.js';
 import type {
@@ -120,14 +121,16 @@ export class ShardingModule
       throw configurationError(['ShardingModule.forRoot() is imported twice: import it once, it is global']);
     }
     logTopology(this.settings, this.fleet.totalMaxConnections, new Logger(ShardingModule.name));
+    const warn = (line: string) => new Logger(ShardingModule.name).warn(line);
     try {
+      await guardSlotMap({ settings: this.settings, control: this.fleet.control?.database, warn });
       await this.directory.start();
       await this.fleet.start();
     } catch (error) {
       await this.onApplicationShutdown().catch(() => undefined); // a boot that fails calls no other hook
       throw error;
     }
-    this.fleet.checkBudget((line) => new Logger(ShardingModule.name).warn(line));
+    this.fleet.checkBudget(warn);
   }
 
   /** HTTP closes next and waits for its requests: not longer than the drain. */
