@@ -1,5 +1,7 @@
 import { ShardingError } from '@app/routing';
 import { described } from './database-failure.js';
+import { replaceParts } from './sql-lexer.js';
+import type { PartKind } from './sql-lexer.js';
 
 /** What leaves something behind in the session; a false alarm costs one reset. */
 export const SESSION_STATEMENT =
@@ -8,10 +10,6 @@ export const SESSION_STATEMENT =
 /** A statement without one of these words certainly leaves the session alone. */
 const SUSPICIOUS =
   /\b(set|reset|listen|unlisten|prepare|execute|deallocate|load|discard|declare|temp|temporary|pg_temp|do)\b|set_config|advisory_/i;
-
-/** Comments, literals and dollar quotes, and quoted names. */
-const QUOTED =
-  /--[^\n]*|\/\*[^*]*\*+(?:[^/*][^*]*\*+)*\/|(\$(?:[a-z_]\w*)?\$)[\s\S]*?\1|\be'(?:[^'\\]|''|\\[\s\S])*'|'(?:[^']|'')*'|"(?:[^"]|"")*"/gi;
 
 const COMMAND = String.raw`(set(?!\s+(local|transaction|constraints)\b)|reset|listen|unlisten|prepare|execute|deallocate|load|discard)\b`;
 const BEGINS = new RegExp(`^${COMMAND}`, 'i');
@@ -45,7 +43,7 @@ export function refuseSessionUse(label: string, sql: string, parameters?: readon
 
 /** What of a statement outlives its transaction; undefined when nothing does that can be seen. */
 export function sessionUse(sql: string, parameters: readonly unknown[] = []): string | undefined {
-  const bare = sql.replace(QUOTED, unquoted);
+  const bare = replaceParts(sql, unquoted);
   for (const statement of bare.split(';')) {
     const text = statement.trim();
     const command = BEGINS.exec(text)?.[1];
@@ -57,9 +55,10 @@ export function sessionUse(sql: string, parameters: readonly unknown[] = []): st
   return IN_BLOCK.exec(sql)?.[3]?.toUpperCase() ?? functionUse(sql, parameters);
 }
 
-function unquoted(quoted: string): string {
-  if (!quoted.startsWith('"')) return quoted.startsWith('-') || quoted.startsWith('/') ? ' ' : "''";
-  return KNOWN_FUNCTION.test(quoted) ? quoted.slice(1, -1) : '""';
+function unquoted(kind: PartKind, text: string): string {
+  if (kind === 'comment') return ' ';
+  if (kind === 'string') return "''";
+  return KNOWN_FUNCTION.test(text) ? text.slice(1, -1) : '""';
 }
 
 function functionUse(text: string, parameters: readonly unknown[]): string | undefined {

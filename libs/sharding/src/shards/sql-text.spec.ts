@@ -8,7 +8,7 @@ describe('SQL without what is no code', () => {
     [`select ';' -- commit\n, 2`, `select   \n, 2`.replace('   ', '  ' + ' ')],
     [`a /* b /* c */ d */ e`, `a   e`],
     [`'it''s' x`, `  x`],
-    [`E'it\\'s' x`, `E  x`],
+    [`E'it\\'s' x`, `  x`],
     [`'back\\' x '`, `  x  `],
     [`"a;""b" x`, `"" x`],
     [`$$ ; $$ x`, `  x`],

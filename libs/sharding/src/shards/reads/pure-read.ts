@@ -1,3 +1,6 @@
+import { replaceParts } from '../sql-lexer.js';
+import type { PartKind } from '../sql-lexer.js';
+
 /**
  * Functions that certainly write nothing, and keywords that stand before a parenthesis. Everything else with
  * parentheses behind it may be a function that writes.
@@ -22,11 +25,10 @@ const MORE = /;\s*\S/;
 const WRITING_WORD = /\b(insert|update|delete|merge|into|truncate|copy|call|do|nextval|setval)\b/i;
 /** With the dot before the name: a function of another schema may be called as a harmless one. */
 const CALL = /(\.\s*)?("|(?<![a-z_$\u0080-\uffff])[a-z_\u0080-\uffff][\w$\u0080-\uffff]*)\s*\(/gi;
-/** Where an escape string begins, literals, quoted names, comments, dollar quotes: ended as PostgreSQL ends them. */
-const QUOTED =
-  /(?<![a-z_$\u0080-\uffff])e'|'[^']*(?:''[^']*)*(?:'|$)|"[^"]*(?:""[^"]*)*(?:"|$)|--[^\n\r]*|\/\*[\s\S]*?(?:\*\/|$)|(?<![\w$\u0080-\uffff])(\$(?:[a-z_\u0080-\uffff][\w\u0080-\uffff]*)?\$)[\s\S]*?(?:\1|$)/gi;
-/** Escape strings, comments in comments, backslashes before a quote: it is not told here where these end. */
-const ODD = /^e'|^\/\*[\s\S]*\/\*|^'[\s\S]*\\'/i;
+/** Whether a backslash lets a quote end is also up to the session (`standard_conforming_strings`). */
+const DOUBTFUL = /^e|^'[\s\S]*\\'/i;
+/** What stands for a doubtful string; no quote is left of any other. */
+const DOUBT = "'";
 
 const CACHE_SIZE = 1000;
 const MAX_CACHED_LENGTH = 4000;
@@ -52,14 +54,17 @@ const BEGINS_AS_WRITE = /^\s*(insert|update|delete|merge|copy|call|do|create|alt
 
 function readsOnly(sql: string): boolean {
   if (BEGINS_AS_WRITE.test(sql)) return false;
-  const bare = sql.replace(QUOTED, (quoted) => {
-    if (ODD.test(quoted)) return "'";
-    return quoted.startsWith('"') ? '"' : ' ';
-  });
+  const bare = replaceParts(sql, bared);
   if (!BEGINS_AS_READ.test(bare) || WRITING_WORD.test(bare) || MORE.test(bare)) return false;
-  if (bare.includes("'")) return false;
+  if (bare.includes(DOUBT)) return false;
   for (const [, dot, name = ''] of bare.matchAll(CALL)) {
     if (dot !== undefined || !HARMLESS.has(name.toLowerCase())) return false;
   }
   return true;
+}
+
+/** A name as its quote alone. */
+function bared(kind: PartKind, text: string): string {
+  if (kind === 'name') return '"';
+  return kind === 'string' && DOUBTFUL.test(text) ? DOUBT : ' ';
 }
