@@ -1,0 +1,27 @@
+import { config } from './config.js';
+import { init } from './init.js';
+import { pin } from './pin.js';
+import { ping } from './ping.js';
+import { pins } from './pins.js';
+import { place } from './place.js';
+import { query } from './query.js';
+import { route } from './route.js';
+import { slots } from './slots.js';
+import { topology } from './topology.js';
+import { unpin } from './unpin.js';
+import type { Verb } from '../verb.js';
+
+/** In the order of the help page. */
+export const VERBS = [
+  route,
+  slots,
+  topology,
+  pin,
+  unpin,
+  pins,
+  place,
+  ping,
+  query,
+  init,
+  config,
+] as readonly Verb[];

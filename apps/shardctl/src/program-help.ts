@@ -1,0 +1,18 @@
+/** What the help page says behind the list of verbs. */
+export const PROGRAM_HELP = `
+Examples:
+  shardctl init                                      write a commented sharding.toml
+  shardctl config --profile production               what the module would run on, secrets masked
+  shardctl route acme globex                         key -> slot -> group -> shard, and why
+  shardctl ping                                      is everything there, who is primary, how far behind are replicas
+  shardctl query 'select count(*) from bookmarks'    on every shard, read only
+  shardctl pin acme shard1 --note 'too big'          an exception from the slot map
+  shardctl <verb> --help                             more of each verb
+
+Configuration: the file, then its profile, then the environment (SHARDING_DATABASE__POOL_SIZE=5 and so on), exactly
+as ShardingModule.forRoot() reads it. What an application sets in code (groupOf, a router of its own) is not known here.
+
+Exit codes: 0 all is well; 1 something was found or has failed; 2 the command line is wrong; 130 interrupted.
+The answer goes to stdout; errors, one line each, to stderr. With --json errors are {"error":{"code","message"}}.
+Passwords are never printed.
+`;

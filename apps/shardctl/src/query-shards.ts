@@ -1,0 +1,83 @@
+import { ShardingError } from '@app/routing';
+import { askTarget } from './ask-target.js';
+import { failureOf, type Failure } from './failure.js';
+import type { Client } from 'pg';
+import type { Rows } from './one-statement.js';
+import type { ShardTarget } from './targets.js';
+
+/** How a statement runs on every shard. */
+export interface QueryPlan {
+  readonly sql: string;
+  readonly mode: 'readonly' | 'write';
+  /** Rows of each shard. */
+  readonly limit: number;
+  /** Of the statement, on the server. */
+  readonly timeoutMs: number;
+}
+
+/** What one shard has answered. */
+export type ShardAnswer =
+  | { readonly shard: string; readonly ok: true; readonly rows: Rows }
+  | { readonly shard: string; readonly ok: false; readonly error: Failure };
+
+/** Shards at a time. */
+const WIDTH = 8;
+/** To connect, and for the words around the statement. */
+const AROUND_MS = 5000;
+
+/** Runs one statement on every target, each in a transaction of its own; one that fails stops no other. */
+export async function queryShards(
+  targets: readonly ShardTarget[],
+  plan: QueryPlan,
+  signal: AbortSignal,
+): Promise<ShardAnswer[]> {
+  const { fanOut } = await import('@app/sharding/operator');
+  const limitMs = plan.timeoutMs + AROUND_MS;
+  const outcomes = await fanOut(targets, WIDTH, (target) =>
+    askTarget(target, { limitMs, signal }, (client) => inTransaction(client, plan)),
+  );
+  signal.throwIfAborted();
+  return outcomes.map((outcome): ShardAnswer => {
+    const { shard } = outcome.shard;
+    if (outcome.ok) return { shard, ok: true, rows: outcome.value };
+    return { shard, ok: false, error: queryFailure(outcome.error, plan) };
+  });
+}
+
+async function inTransaction(client: Client, { sql, mode, limit, timeoutMs }: QueryPlan): Promise<Rows> {
+  const { oneStatement } = await import('./one-statement.js');
+  const limited = `set local statement_timeout = ${timeoutMs}`;
+  if (mode === 'readonly') {
+    await client.query(`start transaction read only; ${limited}; select 1`); // from the first snapshot on it stays so
+    const rows = await oneStatement(client, sql, limit);
+    await client.query('rollback');
+    return rows;
+  }
+  await client.query(`start transaction; ${limited}`);
+  const rows = await oneStatement(client, sql, limit);
+  const { command } = await client.query('commit').catch((cause: unknown) => {
+    throw commitUnknown(cause);
+  });
+  if (command !== 'COMMIT') throw new ShardingError('transaction_aborted', 'nothing was committed');
+  return rows;
+}
+
+function commitUnknown(cause: unknown): unknown {
+  if (/^(?!08|57)[0-9A-Z]{5}$/.test(failureOf(cause).code)) return cause; // the server has refused it: a deferred constraint
+  return new ShardingError(
+    'commit_unknown',
+    'the commit was sent and not answered: look before you repeat the statement',
+    { cause },
+  );
+}
+
+function queryFailure(error: unknown, { timeoutMs, mode }: QueryPlan): Failure {
+  const failure = failureOf(error);
+  const { code, message } = failure;
+  if (code === '57014' || code === 'timeout') {
+    return { code, message: `it was not done within ${timeoutMs / 1000} s; see --timeout` };
+  }
+  if (code === '25006' && mode === 'readonly')
+    return { code, message: `${message}; to change rows say --write` };
+  return failure;
+}

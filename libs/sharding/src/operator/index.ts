@@ -1,0 +1,10 @@
+/** What asks databases without an application: for the command line. Loads `pg`, and neither TypeORM nor NestJS. */
+export { FIND_PIN, SHARDS_OF_SLOT } from '../directory/directory-statements.js';
+export type { FoundRow } from '../directory/directory-statements.js';
+export { sendCancelRequest } from '../shards/cancel-request.js';
+export { withDedicatedConnection } from '../shards/dedicated-connection.js';
+export { fanOut } from '../shards/fan-out.js';
+export type { ShardOutcome } from '../shards/fan-out.js';
+export { bareSql } from '../shards/sql-text.js';
+export { withPins } from './with-pins.js';
+export type { Pins } from '../directory/pins.js';
