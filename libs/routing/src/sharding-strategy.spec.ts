@@ -95,6 +95,10 @@ describe('EmbeddedBitsStrategy', () => {
     expect(strategy.ofId(V7)).toEqual(ShardIdentifier.of(99, 4));
   });
 
+  it('takes nothing that a condition only inherits', () => {
+    expect(strategy.ofQuery(Object.create({ id: ShardedUuid.generate(shard) }))).toBeUndefined();
+  });
+
   it('does not answer a condition with an operator, with alternatives, or without the id', () => {
     const id = ShardedUuid.generate(shard);
     const conditions = [
