@@ -72,6 +72,10 @@ export class BookmarksProcess {
     this.child.kill('SIGTERM');
   }
 
+  signal(signal: NodeJS.Signals): void {
+    this.child.kill(signal);
+  }
+
   /** Ends it if need be and removes its files; may be called again. */
   async dispose(): Promise<void> {
     this.child.kill('SIGKILL');
