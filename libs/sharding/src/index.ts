@@ -25,8 +25,18 @@ export {
   InjectShardedRepository,
   shardedRepositoryToken,
 } from './repository/inject-sharded-repository.decorator.js';
+export type { IdOf } from './repository/placed/given-ids.js';
+export type { PlacedParts } from './repository/placed/placed-parts.js';
+export { PlacedRepository } from './repository/placed/placed-repository.js';
+export type { MayScatter, PlacedCriteria } from './repository/placed/placed-repository.js';
 export { ShardedEntity } from './repository/sharded-entity.js';
-export type { ShardedEntityOptions } from './repository/sharded-entity.js';
+export type {
+  PlacedEntityOptions,
+  ShardedEntityOptions,
+  TenantEntityOptions,
+} from './repository/sharded-entity.js';
+export { ShardedId } from './repository/sharded-id.decorator.js';
+export type { ShardedIdKind, ShardedIdOptions } from './repository/sharded-id.decorator.js';
 export { ShardedRepository } from './repository/sharded-repository.js';
 export type { RepositoryParts } from './repository/repository-parts.js';
 export { CONTROL_DATA_SOURCE, CONTROL_READER, InjectControl } from './request/inject-control.decorator.js';

@@ -9,6 +9,7 @@ import type {
   Place,
   RequestEvent,
   ScatterSummary,
+  StandInEvent,
   StatementEvent,
 } from '../shards/telemetry.js';
 import type { MetricsOptions } from './metrics-paths.js';
@@ -28,6 +29,7 @@ export class FleetMetrics implements DatabaseObserver, OnApplicationShutdown {
   readonly #transactions: Histogram;
   readonly #failures: Counter;
   readonly #scatters: Counter;
+  readonly #standIns: Counter;
   readonly #endObservation: () => void;
   /** Absent when the routes are not measured. */
   readonly request?: (event: RequestEvent) => void;
@@ -54,6 +56,11 @@ export class FleetMetrics implements DatabaseObserver, OnApplicationShutdown {
       help: 'Reads over all shards, by entity, method and how they ended.',
       labelNames: ['entity', 'method', 'outcome'],
     });
+    this.#standIns = set.counter({
+      name: 'sharding_unregistered_shards_total',
+      help: 'Uses of a shard that stands in for one that no configuration names.',
+      labelNames: ['entity', 'shard'],
+    });
     if (routes === 'on') this.request = requestObserver(set);
     this.#endObservation = fleet.telemetry.observe(this);
   }
@@ -74,6 +81,10 @@ export class FleetMetrics implements DatabaseObserver, OnApplicationShutdown {
 
   scatter({ entity, method, outcome }: ScatterSummary): void {
     this.#scatters.inc({ entity, method, outcome });
+  }
+
+  standIn({ entity, shard }: StandInEvent): void {
+    this.#standIns.inc({ entity, shard });
   }
 
   /** After HTTP has closed. */

@@ -2,7 +2,7 @@ import { ShardingError } from '@app/routing';
 import { ScatterRepository } from './scatter/scatter-repository.js';
 import { crossShardFinders } from './cross-shard-finder.decorator.js';
 import { ShardedRepository } from './sharded-repository.js';
-import { tenantScopeOf } from './sharded-entity.js';
+import { placedOptionsOf, tenantScopeOf } from './sharded-entity.js';
 import type { ExecutionContext } from '@nestjs/common';
 import type { ObjectLiteral } from 'typeorm';
 import type { CrossShardAccess } from '../sharding.options.js';
@@ -71,13 +71,30 @@ export class CrossShardReads {
     if (this.#decide(undefined) !== true) throw denied();
   }
 
+  /**
+   * The repository of all shards, instead of one.
+   *
+   * @param bound what binds that one to a database or key
+   * @throws ShardingError `cross_shard_denied`; `invalid_options` for one that is bound
+   */
+  acrossTenants(entity: EntityClass, bound: unknown): CrossShardRepository<ObjectLiteral> {
+    if (bound !== undefined) {
+      throw new ShardingError(
+        'invalid_options',
+        'acrossTenants() is not for a repository of one database or key',
+      );
+    }
+    this.assertMayNow();
+    return this.repositoryOf(entity);
+  }
+
   /** One repository a class, made at its first use. */
   repositoryOf(target: CrossShardTarget): CrossShardRepository<ObjectLiteral> {
     const known = this.#made.get(target);
     if (known) return known as CrossShardRepository<ObjectLiteral>;
     const custom = target.prototype instanceof ShardedRepository;
     const entity = custom ? (target as CrossShardFinders).entity : (target as EntityClass);
-    tenantScopeOf(entity);
+    if (!placedOptionsOf(entity)) tenantScopeOf(entity);
     const { shards, scatter } = this.#parts;
     const repository = new ScatterRepository(entity, { shards, options: scatter });
     if (custom) addFinders(repository, target);

@@ -5,44 +5,86 @@ import { CrossShardReads } from './cross-shard-reads.js';
 import { shardedRepositoryToken } from './inject-sharded-repository.decorator.js';
 import { metadataOnly } from './metadata-only.js';
 import { scopeProblems } from './scope-problems.js';
-import { tenantScopeOf } from './sharded-entity.js';
+import { placedState } from './placed/placed-parts.js';
+import { PlacedRepository } from './placed/placed-repository.js';
+import { placedOptionsOf, shardedEntityOptions, tenantScopeOf } from './sharded-entity.js';
 import { ShardedRepository } from './sharded-repository.js';
-import type { FactoryProvider, InjectionToken } from '@nestjs/common';
+import type { ClassProvider, FactoryProvider, InjectionToken } from '@nestjs/common';
 import type { DataSource, ObjectLiteral } from 'typeorm';
-import type { EntityClass } from './sharded-entity.js';
+import type { ShardingStrategy } from '@app/routing';
+import type { PlacedParts } from './placed/placed-parts.js';
+import type { EntityClass, PlacedEntityOptions } from './sharded-entity.js';
 import type { RepositoryParts } from './repository-parts.js';
 
 /** A repository with finders of its own, for the entity that it names. */
-export interface CustomRepository<R extends ShardedRepository<never> = ShardedRepository<never>> {
-  new (parts: RepositoryParts<never>): R;
+export interface CustomRepository {
+  new (parts: never): ShardedRepository<never> | PlacedRepository<never>;
   readonly entity: EntityClass;
 }
 
 /** What `ShardingModule.forFeature` takes. */
 export type Feature = EntityClass | CustomRepository;
 
-/** One singleton provider a feature. */
-export function featureProviders(features: readonly Feature[]): FactoryProvider[] {
-  return features.map((feature) => {
+/** One singleton provider a feature, and one for each strategy that Nest makes. */
+export function featureProviders(features: readonly Feature[]): (FactoryProvider | ClassProvider)[] {
+  return features.flatMap((feature) => {
     const custom = isCustom(feature);
     const entity = custom ? feature.entity : feature;
-    const type = (custom ? feature : ShardedRepository) as new (
-      parts: RepositoryParts<ObjectLiteral>,
-    ) => object;
-    return {
-      provide: (custom ? feature : shardedRepositoryToken(entity)) as InjectionToken,
-      inject: [Shards, Fleet, CrossShardReads],
-      useFactory: async (shards: Shards, fleet: Fleet, crossShard: CrossShardReads) => {
-        const metadataSource = await fleet.metadataSource();
-        assertScoped(entity, metadataSource);
-        return new type({ entity, shards, metadataSource: metadataOnly(metadataSource), crossShard });
-      },
-    };
+    const token = (custom ? feature : shardedRepositoryToken(entity)) as InjectionToken;
+    const strategy = shardedEntityOptions(entity)?.strategy;
+    if (!strategy) {
+      const type = (custom ? feature : ShardedRepository) as RepositoryType<RepositoryParts<ObjectLiteral>>;
+      return [tenantProvider(token, entity, type)];
+    }
+    const type = (custom ? feature : PlacedRepository) as RepositoryType<PlacedParts<ObjectLiteral>>;
+    const made = typeof strategy === 'function' ? [{ provide: strategy, useClass: strategy }] : [];
+    return [...made, placedProvider(token, entity, type)];
   });
 }
 
+type RepositoryType<Parts> = new (parts: Parts) => object;
+
+function tenantProvider(
+  provide: InjectionToken,
+  entity: EntityClass,
+  type: RepositoryType<RepositoryParts<ObjectLiteral>>,
+): FactoryProvider {
+  return {
+    provide,
+    inject: [Shards, Fleet, CrossShardReads],
+    useFactory: async (shards: Shards, fleet: Fleet, crossShard: CrossShardReads) => {
+      const metadataSource = await fleet.metadataSource();
+      assertScoped(entity, metadataSource);
+      return new type({ entity, shards, metadataSource: metadataOnly(metadataSource), crossShard });
+    },
+  };
+}
+
+function placedProvider(
+  provide: InjectionToken,
+  entity: EntityClass,
+  type: RepositoryType<PlacedParts<ObjectLiteral>>,
+): FactoryProvider {
+  const { strategy, ...options } = shardedEntityOptions(entity) as PlacedEntityOptions<never>;
+  const own = typeof strategy === 'function' ? [strategy] : [];
+  return {
+    provide,
+    inject: [Shards, Fleet, CrossShardReads, ...own],
+    useFactory: async (...parts: [Shards, Fleet, CrossShardReads, ShardingStrategy<never, never>?]) => {
+      const [shards, fleet, crossShard, made = strategy as ShardingStrategy<never, never>] = parts;
+      placedOptionsOf(entity);
+      const metadataSource = await fleet.metadataSource();
+      assertKnown(entity, metadataSource);
+      const { reads: readFrom = 'policy', unregisteredShard } = options;
+      const state = placedState(entity, unregisteredShard, fleet.telemetry);
+      return new type({ entity, shards, metadataSource, crossShard, strategy: made, state, readFrom });
+    },
+  };
+}
+
 function isCustom(feature: Feature): feature is CustomRepository {
-  return feature.prototype instanceof ShardedRepository;
+  const { prototype } = feature as { readonly prototype?: unknown };
+  return prototype instanceof ShardedRepository || prototype instanceof PlacedRepository;
 }
 
 /** @throws ShardingError `invalid_topology` at boot for an entity that could be read or written past its tenant */
@@ -54,12 +96,15 @@ function assertScoped(entity: EntityClass, source: DataSource): void {
     );
   }
   tenantScopeOf(entity);
-  if (!source.hasMetadata(entity)) {
-    throw new ShardingError(
-      'invalid_topology',
-      `${entity.name} is not among the entities of the shards: add it to "entities"`,
-    );
-  }
+  assertKnown(entity, source);
   const problems = scopeProblems(source.entityMetadatas);
   if (problems.length > 0) throw new ShardingError('invalid_topology', problems.join('; '));
+}
+
+function assertKnown(entity: EntityClass, source: DataSource): void {
+  if (source.hasMetadata(entity)) return;
+  throw new ShardingError(
+    'invalid_topology',
+    `${entity.name} is not among the entities of the shards: add it to "entities"`,
+  );
 }

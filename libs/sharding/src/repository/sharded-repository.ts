@@ -6,7 +6,8 @@ import { aggregateOf } from './tenant-aggregate.js';
 import { RoutedQueryBuilder } from './routed-query-builder.js';
 import { assertSpelling, tenantSpelling } from './stored-tenant.js';
 import { checkWhere, refuseUnscoped } from './tenant-conditions.js';
-import { placeOfContext, placeOfKey, placeOnDb, readAt, writeAt } from './tenant-place.js';
+import { placeOfContext, placeOfKey, placeOnDb, runAt, writeAt } from './tenant-place.js';
+import { findTenantRow } from './placed/tenant-row.js';
 import { TenantQueryBuilder } from './tenant-query-builder.js';
 import { streamByKey } from './tenant-stream.js';
 import { TenantWriter } from './tenant-writer.js';
@@ -26,12 +27,13 @@ import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialE
 import type { UpdateOptions } from 'typeorm/repository/UpdateOptions.js';
 import type { UpsertOptions } from 'typeorm/repository/UpsertOptions.js';
 import type { RoutingKey } from '@app/routing';
+import type { IdOf } from './placed/given-ids.js';
+import type { FindAt } from './placed/tenant-row.js';
 import type { ShardDb } from '../shards/shard-db.js';
 import type { Route } from './routed-query-builder.js';
 import type { EntityClass } from './sharded-entity.js';
 import type { AggregateName } from './tenant-aggregate.js';
 import type { StreamOptions } from './tenant-stream.js';
-import type { TenantRun } from './tenant-query-builder.js';
 import type { Criteria, NumberColumn, RepositoryParts, Where } from './repository-parts.js';
 import type { Locate, ReadFrom, TenantPlace } from './tenant-place.js';
 import type { CrossShardRepository } from './scatter/cross-shard-repository.js';
@@ -91,14 +93,19 @@ export class ShardedRepository<E extends ObjectLiteral> {
    */
   acrossTenants(): CrossShardRepository<E> {
     const { crossShard, entity, locate } = this.#parts;
-    if (locate) {
-      throw new ShardingError(
-        'invalid_options',
-        'acrossTenants() is not for a repository of one database or key',
-      );
-    }
-    crossShard.assertMayNow();
-    return crossShard.repositoryOf(entity) as unknown as CrossShardRepository<E>;
+    return crossShard.acrossTenants(entity, locate) as unknown as CrossShardRepository<E>;
+  }
+
+  /**
+   * The row of an id that `@ShardedId` has made: found by the id alone, also where no tenant is known. Whoever calls it
+   * there decides who may see the row; where a tenant is known it finds that tenant's rows only.
+   *
+   * @throws ShardingError `invalid_id`; `unregistered_shard`; `no_placement` for an entity without `@ShardedId`
+   */
+  findById(id: IdOf<E>): Promise<E | null> {
+    const find: FindAt<E> = (where, locate) =>
+      this.#query({ where, take: 1 }, (query) => query.getOne(), locate);
+    return findTenantRow({ ...this.#parts, metadata: this.#metadata, readFrom: this.#readFrom, find }, id);
   }
 
   find(options: FindManyOptions<E> = {}): Promise<E[]> {
@@ -184,7 +191,7 @@ export class ShardedRepository<E extends ObjectLiteral> {
 
   /** A query builder over the tenant's rows; it is routed when it runs. */
   createQueryBuilder(alias: string = this.target.name): SelectQueryBuilder<E> {
-    return this.#builder(alias, (work) => this.#at((place) => this.#readAt(place, work)));
+    return this.#builder(alias, (work) => this.#at((place) => runAt(place, this.#readFrom, work)));
   }
 
   /**
@@ -253,19 +260,12 @@ export class ShardedRepository<E extends ObjectLiteral> {
     return new type({ ...this.#parts, readFrom: this.#readFrom, ...changed });
   }
 
-  #at<T>(work: (place: TenantPlace) => Promise<T>): Promise<T> {
+  #at<T>(work: (place: TenantPlace) => Promise<T>, locate: Locate = this.#locate): Promise<T> {
     const at = (place: TenantPlace) => {
       if (this.#spelling) assertSpelling(place.tenant, this.#spelling, this.#metadata.name);
       return work(place);
     };
-    return promised(() => chain(this.#locate(), at));
-  }
-
-  #readAt<T>(place: TenantPlace, work: (run: TenantRun) => Promise<T>): Promise<T> {
-    const { tenant } = place;
-    return readAt(place, this.#readFrom, ({ dataSource, queryRunner }) =>
-      work({ tenant, source: dataSource, runner: queryRunner }),
-    );
+    return promised(() => chain(locate(), at));
   }
 
   #builder(alias: string, route: Route): RoutedQueryBuilder<E> {
@@ -273,17 +273,21 @@ export class ShardedRepository<E extends ObjectLiteral> {
     return builder.select(alias).from(this.target as never, alias) as RoutedQueryBuilder<E>;
   }
 
-  #query<T>(options: FindManyOptions<E>, run: (query: TenantQueryBuilder<E>) => Promise<T>): Promise<T> {
+  #query<T>(
+    options: FindManyOptions<E>,
+    run: (query: TenantQueryBuilder<E>) => Promise<T>,
+    locate?: Locate,
+  ): Promise<T> {
     refuseUnscoped(options, this.target.name);
-    return this.#at((place) =>
-      this.#readAt(place, (at) => {
+    const ask = (place: TenantPlace) =>
+      runAt(place, this.#readFrom, (at) => {
         const { name } = this.#metadata;
         checkWhere(options.where, this.#metadata, place.tenant);
         const query = new TenantQueryBuilder<E>(this.#parts.metadataSource).on(at);
         query.select(name).from(this.target as never, name);
         return run(query.setFindOptions(options));
-      }),
-    );
+      });
+    return this.#at(ask, locate);
   }
 
   #aggregate(name: AggregateName, column: string, where: Where<E>): Promise<number | null> {
@@ -291,8 +295,6 @@ export class ShardedRepository<E extends ObjectLiteral> {
   }
 
   #write<T>(work: (writer: TenantWriter) => Promise<T>): Promise<T> {
-    return this.#at((place) =>
-      writeAt(place, (db) => work(new TenantWriter(db, this.#metadata, place.tenant))),
-    );
+    return this.#at((place) => writeAt(place, (db) => work(new TenantWriter(db, this.#metadata, place))));
   }
 }

@@ -8,6 +8,7 @@ import type { ShardDb } from '../shards/shard-db.js';
 import type { Shard } from '../shards/shard.js';
 import type { Shards } from '../shards/shards.js';
 import type { Tenant } from './tenant-conditions.js';
+import type { TenantRun } from './tenant-query-builder.js';
 
 /** A shard, or a given database of it instead of its own. */
 export interface DbPlace {
@@ -53,6 +54,18 @@ export function readAt<T>(
 ): Promise<T> {
   if (from === 'policy') return readOn(place.db?.reader() ?? place.shard.reader(), work);
   return writeAt(place, (db) => work(db.manager));
+}
+
+/** {@link readAt} for a tenant's query builder. */
+export function runAt<T>(
+  place: TenantPlace,
+  from: ReadFrom,
+  work: (run: TenantRun) => Promise<T>,
+): Promise<T> {
+  const { tenant } = place;
+  return readAt(place, from, ({ dataSource, queryRunner }) =>
+    work({ tenant, source: dataSource, runner: queryRunner }),
+  );
 }
 
 /** Runs work on the primary of the place. */

@@ -2,6 +2,8 @@ import { ShardingError } from '@app/routing';
 import { foreignTenant } from './foreign-tenant.js';
 import { scopedWhere, tenantColumnOf } from './tenant-conditions.js';
 import { assertFragment, assertValues } from './sql-fragment.js';
+import { assertIds, giveIds } from './placed/given-ids.js';
+import { shardedIdOf } from './sharded-id.decorator.js';
 import { assertRelated } from './tenant-relations.js';
 import { criteriaOf, insertOrder, lockOwn, stamp, writtenBy } from './tenant-writes.js';
 import type {
@@ -17,16 +19,22 @@ import type { UpdateOptions } from 'typeorm/repository/UpdateOptions.js';
 import type { UpsertOptions } from 'typeorm/repository/UpsertOptions.js';
 import type { ShardDb } from '../shards/shard-db.js';
 import type { Tenant } from './tenant-conditions.js';
+import type { TenantPlace } from './tenant-place.js';
+import type { Written } from './tenant-relations.js';
 
 type Values = Record<string, unknown>;
 
 /** The writes of one entity for one tenant, on one database. */
 export class TenantWriter {
+  private readonly tenant: Tenant;
+
   constructor(
     private readonly db: ShardDb,
     private readonly metadata: EntityMetadata,
-    private readonly tenant: Tenant,
-  ) {}
+    private readonly place: Pick<TenantPlace, 'tenant' | 'key'>,
+  ) {
+    this.tenant = place.tenant;
+  }
 
   /** Stamps and inserts; ids that exist already are the server's error. */
   async insert(values: ObjectLiteral | ObjectLiteral[]): Promise<InsertResult> {
@@ -42,12 +50,15 @@ export class TenantWriter {
     const written = this.stamped(entities);
     const save = (manager: EntityManager) =>
       manager.save(this.metadata.target, entities as ObjectLiteral, options) as Promise<T>;
-    if (!written.some(({ entity, metadata }) => metadata.hasAllPrimaryKeys(entity))) {
+    const identified = written.some(({ entity, metadata }) => metadata.hasAllPrimaryKeys(entity));
+    giveIds(this.rows(written));
+    if (!identified) {
       await assertRelated(this.db.manager, written, this.tenant);
       return save(this.db.manager);
     }
     return this.db.tx(async ({ manager }) => {
       const missing = await lockOwn(manager, written, this.tenant);
+      assertIds(this.rows(written.filter(({ entity }) => missing.has(entity))));
       await assertRelated(manager, written, this.tenant);
       for (const { entity, metadata } of insertOrder(written, missing)) {
         await manager.insert(metadata.target, entity);
@@ -100,7 +111,12 @@ export class TenantWriter {
       );
     }
     await this.checked(values, conflict);
-    return this.db.manager.upsert(this.metadata.target, values, conflict);
+    const options = Array.isArray(conflict) ? { conflictPaths: conflict } : conflict;
+    return this.db.manager.upsert(this.metadata.target, values, withStoredId(options, this.metadata));
+  }
+
+  private rows(written: readonly Written[]) {
+    return { written, key: this.place.key, shard: this.db.shard };
   }
 
   private stamped(entities: ObjectLiteral | ObjectLiteral[]) {
@@ -114,6 +130,8 @@ export class TenantWriter {
     const list = Array.isArray(values) ? values : [values];
     const written = list.map((entity: ObjectLiteral) => ({ entity, metadata: this.metadata }));
     stamp(written, this.tenant);
+    giveIds(this.rows(written));
+    assertIds(this.rows(written));
     for (const value of list) this.assertSql(value, options);
     await assertRelated(this.db.manager, written, this.tenant);
   }
@@ -150,4 +168,13 @@ export class TenantWriter {
     if (!(column in values) || values[column] === this.tenant) return;
     throw foreignTenant(this.metadata, `"${column}" cannot be changed`);
   }
+}
+
+/** A row that is there already keeps its id, and the caller's object gets it. */
+function withStoredId(
+  options: UpsertOptions<ObjectLiteral>,
+  { target }: EntityMetadata,
+): UpsertOptions<ObjectLiteral> {
+  const column = shardedIdOf(target);
+  return column ? { returning: [column.property], ...options } : options;
 }

@@ -35,6 +35,13 @@ export interface ScatterSummary {
   readonly outcome: string;
 }
 
+/** What is told of each use of a shard that stands in for one that is not registered. */
+export interface StandInEvent {
+  readonly entity: string;
+  /** The shard that stands in. */
+  readonly shard: string;
+}
+
 /** Watches every database of the process; a method that throws is not tolerated, so it must not. */
 export interface DatabaseObserver {
   /** Asked before each event: while nobody listens nothing is measured. Absent: always. */
@@ -46,6 +53,7 @@ export interface DatabaseObserver {
   transaction?(place: Place, event: Omit<StatementEvent, 'sql'>): void;
   request?(event: RequestEvent): void;
   scatter?(event: ScatterSummary): void;
+  standIn?(event: StandInEvent): void;
 }
 
 /** Hands what happens on databases to whoever observes it. Costs nothing while nobody does. */
@@ -85,5 +93,9 @@ export class Telemetry {
 
   scatter(event: ScatterSummary): void {
     for (const observer of this.#observers) observer.scatter?.(event);
+  }
+
+  standIn(event: StandInEvent): void {
+    for (const observer of this.#observers) observer.standIn?.(event);
   }
 }
