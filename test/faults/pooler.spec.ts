@@ -86,7 +86,7 @@ describe.each(POOLERS)('%s before a server that is well', (_name, start) => {
   });
 
   it('one that takes no parameters of pooler = "none" is not taken for well', async () => {
-    const shards = () => [{ name: 'shard0', primaryUrl: place.pooler.url(place.direct) }];
+    const shards = () => [{ name: 'shard0', primaryUrl: place.pooler.url(place.direct), slots: ['0-16383'] }];
     const { url, shard } = await boot('pooled', () => ({ pooler: 'none', shards: shards() }));
     await staysOpen(shard);
     expect((await health(url)).status).toBe(503);

@@ -51,7 +51,8 @@ describe.each(POOLERS)('behind %s in transaction mode', (_name, start) => {
   });
 
   it('without the option the error says which one to set', async () => {
-    const shards = (await place.boot({ pooler: 'none' })).get(Shards);
+    const shard = { name: 'shard0', primaryUrl: place.pooler.url(place.direct), slots: ['0-16383'] };
+    const shards = (await place.boot({ pooler: 'none', shards: [shard] })).get(Shards);
     await expect(shards.dbOn('shard0')).rejects.toMatchObject({
       code: 'shard_unavailable',
       message:

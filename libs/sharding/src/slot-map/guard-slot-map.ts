@@ -18,6 +18,7 @@ export interface SlotMapGuardParts {
 /** Bounds connecting and waiting for others that boot where the settings name no bound. */
 const DEFAULT_CONNECT_MS = 5000;
 const UNDEFINED_TABLE = '42P01';
+const INSUFFICIENT_PRIVILEGE = '42501';
 
 /**
  * Compares the slot map with the one that the control database remembers, and remembers it when it is new. To be called
@@ -40,7 +41,7 @@ export async function guardSlotMap({ settings, control, warn }: SlotMapGuardPart
     verdict = await control.dedicated('slot-map', limitMs, (client) => settle(client, boot));
   } catch (cause) {
     if (topology.autoSplit || slotMapGuard === 'strict') throw notCompared(control, cause);
-    warn(`the slot map was not compared with the recorded one: ${reasonOf(cause)}`);
+    warn(`the slot map was not compared: ${control.label} ${reasonOf(cause)}`);
     return;
   }
   if (verdict.outcome === 'refuse') throw new ShardingError('slot_map_changed', verdict.reason);
@@ -56,41 +57,36 @@ interface Boot {
   readonly limitMs: number;
 }
 
-/** Most boots change nothing and wait for nobody. Ending the connection rolls back. */
+/** Most boots change nothing, and wait for nobody. Ending the connection rolls back. */
 async function settle(client: pg.Client, boot: Boot): Promise<MapVerdict> {
-  const first = await judge(client, boot);
-  if (first.outcome !== 'record') return first;
+  const { current, guard, limitMs } = boot;
+  const known = await newestVersion(client);
+  const first = judgeSlotMap({ recorded: known, current, verified: [], guard });
+  if (first.outcome === 'unchanged') return first;
   await client.query('begin isolation level read committed');
-  await lockMap(client, boot.limitMs);
-  const verdict = await judge(client, boot); // somebody may have been faster
-  if (verdict.outcome === 'record') await recordVersion(client, verdict.version, boot.current);
+  await lockMap(client, limitMs);
+  const recorded = await newestVersion(client); // somebody may have been faster
+  const verified = recorded ? await verifiedSince(client, recorded.version) : [];
+  const verdict = judgeSlotMap({ recorded, current, verified, guard });
+  if (verdict.outcome === 'record') await recordVersion(client, verdict.version, current);
   await client.query('commit');
   return verdict;
 }
 
-async function judge(client: pg.Client, { current, guard }: Boot): Promise<MapVerdict> {
-  const recorded = await newestVersion(client);
-  const verified = recorded ? await verifiedSince(client, recorded.version) : [];
-  return judgeSlotMap({ recorded, current, verified, guard });
-}
-
 function notCompared(control: Database, cause: unknown): ShardingError {
-  if (failureCode(cause) === UNDEFINED_TABLE) {
-    return new ShardingError(
-      'migrations_pending',
-      'the control database has no table _sharding_map: run the migrations, migrate(), before the first boot',
-      { cause },
-    );
-  }
-  return unavailable(
-    control.label,
-    `cannot be asked for the recorded slot map (${failureReason(cause)}), which the automatic split and slot_map_guard = "strict" need: start it, or declare the slots of each shard with slot_map_guard = "warn"`,
-    cause,
-  );
+  const why = `${reasonOf(cause)}. The automatic split and slot_map_guard = "strict" need it`;
+  if (failureCode(cause) !== UNDEFINED_TABLE) return unavailable(control.label, why, cause);
+  return new ShardingError('migrations_pending', `the control database ${why}`, { cause });
 }
 
+/** What the control database does. */
 function reasonOf(cause: unknown): string {
-  if (failureCode(cause) === UNDEFINED_TABLE)
-    return 'the control database has no table _sharding_map, run the migrations';
-  return `the control database cannot be asked (${failureReason(cause)})`;
+  switch (failureCode(cause)) {
+    case UNDEFINED_TABLE:
+      return 'has no slot map: run the migrations (`migrate`) before the application starts';
+    case INSUFFICIENT_PRIVILEGE:
+      return 'refuses its slot map to this role: grant select, insert on _sharding_map, and select on _sharding_slot_moves';
+    default:
+      return `cannot be asked for its slot map (${failureReason(cause)})`;
+  }
 }
