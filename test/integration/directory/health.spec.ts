@@ -49,6 +49,7 @@ it('shows the directory, whole, without a key of it', async () => {
     listening: true,
     age_ms: expect.any(Number),
     unknown_shard_rows: 0,
+    unknown_group_rows: 0,
     outside_group_rows: 0,
   });
   expect((shown as { age_ms: number }).age_ms).toBeLessThan(3000);

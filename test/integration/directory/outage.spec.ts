@@ -107,7 +107,15 @@ describe('while the control database takes no connections', () => {
     await waitFor(async () => (await placesOf(app, 'fail'))[0] === 'shard0', {
       what: 'the directory to be back',
     });
-    await app.get(Pins).pin('serve', 'shard1');
+    await waitFor(
+      () =>
+        app
+          .get(Pins)
+          .pin('serve', 'shard1')
+          .then(() => true),
+      { what: 'the pool to be back' },
+    );
+    await placed.settled();
     expect(await placesOf(app, 'serve')).toEqual(['shard1']);
   });
 });

@@ -52,6 +52,8 @@ describe.each(['express', 'fastify'] as const)('GET /metrics under %s', (adapter
         ...everywhere('sharding_pool_connections', 0, { state: 'waiting' }),
         ...everywhere('sharding_pool_max_connections', 4),
         ...everywhere('sharding_breaker_open', 0),
+        { name: 'sharding_shard_info', labels: { shard: 'shard0', group: '0' }, value: 1 },
+        { name: 'sharding_shard_info', labels: { shard: 'shard1', group: '0' }, value: 1 },
         { name: 'sharding_slots', labels: { shard: 'shard0' }, value: 8192 },
         { name: 'sharding_slots', labels: { shard: 'shard1' }, value: 8192 },
       ]),

@@ -19,6 +19,7 @@ function details({ directory, problems }: OpenDirectory): Record<string, unknown
     age_ms: Number.isFinite(ageMs) ? Math.round(ageMs) : null,
     ...(staleSince && { stale_since: staleSince.toISOString() }),
     unknown_shard_rows: problems.count('unknown_shard'),
+    unknown_group_rows: problems.count('unknown_group'),
     outside_group_rows: problems.count('outside_group'),
   };
 }

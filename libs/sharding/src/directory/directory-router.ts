@@ -23,7 +23,8 @@ const SURELY_SHORT = MAX_KEY_BYTES / 3;
  * Routes by the pins of the control table `_sharding_directory`, and keys without one by another router. Only strings are
  * looked for there. It owns its connection and its cache; both start and end with the application.
  *
- * A pin outside the group of its key is ignored, and the log says so; one that names an unknown shard fails its own key.
+ * A pin outside the group of its key is ignored, and the log says so; one that names an unknown shard, or a group without
+ * shards, fails its own key.
  */
 @Injectable()
 export class DirectoryRouter extends ShardRouter {
@@ -42,7 +43,7 @@ export class DirectoryRouter extends ShardRouter {
   }
 
   /**
-   * @throws ShardingError `directory_unavailable`; `invalid_pin` for a row that names an unknown shard;
+   * @throws ShardingError `directory_unavailable`; `invalid_pin` for a row that names an unknown shard or group;
    *   `invalid_routing_key` beyond 255 bytes; `residency_violation` where the fallback leaves the key's group
    */
   override route(key: RoutingKey, topology: Topology, group?: number): MaybePromise<TopologyShard> {
@@ -72,6 +73,7 @@ export class DirectoryRouter extends ShardRouter {
       return this.#unpinned(key, topology, group);
     }
     const allowed = group ?? pin.group ?? 0;
+    if (pin.group !== undefined && !topology.hasGroup(pin.group)) throw unknownGroup(key, pin.group);
     if (pin.shard === undefined) return this.#unpinned(key, topology, allowed);
     if (!topology.has(pin.shard)) throw unknownShard(key, pin.shard);
     const shard = topology.byName(pin.shard);
@@ -101,8 +103,16 @@ export function assertShort(key: string): void {
 }
 
 function unknownShard(key: string, shard: string): ShardingError {
+  return invalidPin(key, `shard ${JSON.stringify(shard)}, which is not configured`);
+}
+
+function unknownGroup(key: string, group: number): ShardingError {
+  return invalidPin(key, `group ${group}, which has no shards`);
+}
+
+function invalidPin(key: string, named: string): ShardingError {
   return new ShardingError(
     'invalid_pin',
-    `the directory's row of routing key ${JSON.stringify(key)} names shard ${JSON.stringify(shard)}, which is not configured: correct the row`,
+    `the directory's row of routing key ${JSON.stringify(key)} names ${named}: correct the row`,
   );
 }

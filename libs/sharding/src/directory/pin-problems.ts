@@ -3,7 +3,7 @@ import type { GroupOf } from '@app/routing';
 import type { Pin } from './pin.js';
 
 /** Why a row of the directory cannot be obeyed. */
-export type PinProblem = 'unknown_shard' | 'outside_group';
+export type PinProblem = 'unknown_shard' | 'unknown_group' | 'outside_group';
 
 export interface PlacementRules {
   readonly topology: Topology;
@@ -18,8 +18,9 @@ export function pinProblem(
 ): PinProblem | undefined {
   const stated = groupOf?.(key);
   if (stated !== undefined && pin.group !== undefined && stated !== pin.group) return 'outside_group';
+  if (pin.group !== undefined && !topology.hasGroup(pin.group)) return 'unknown_group';
   const group = stated ?? pin.group ?? 0;
-  if (pin.shard === undefined) return topology.groups.includes(group) ? undefined : 'outside_group';
+  if (pin.shard === undefined) return undefined;
   if (!topology.has(pin.shard)) return 'unknown_shard';
   return topology.byName(pin.shard).group === group ? undefined : 'outside_group';
 }
@@ -98,6 +99,9 @@ function sentence(key: string, problem: PinProblem, { shard, group }: Pin): stri
   const row = `the row of routing key ${JSON.stringify(key)}`;
   if (problem === 'unknown_shard') {
     return `${row} names shard ${JSON.stringify(shard)}, which is not configured: its requests are refused`;
+  }
+  if (problem === 'unknown_group') {
+    return `${row} names group ${group}, which has no shards: its requests are refused`;
   }
   const named = shard === undefined ? `group ${group}` : `shard ${JSON.stringify(shard)}`;
   return `${row} names ${named}, outside the group of the key: the row is ignored`;

@@ -11,6 +11,16 @@ export function addFleetGauges(set: MetricSet, fleet: Fleet): void {
   addPoolGauges(set, fleet);
   addReplicaGauges(set, fleet);
   set.gauge(
+    {
+      name: 'sharding_shard_info',
+      help: '1 for each shard, with the group that says where its data is allowed to live.',
+      labelNames: ['shard', 'group'],
+    },
+    (gauge) => {
+      for (const { name, group } of fleet.shards) gauge.set({ shard: name, group }, 1);
+    },
+  );
+  set.gauge(
     { name: 'sharding_slots', help: 'Slots that the shard owns.', labelNames: ['shard'] },
     (gauge) => {
       for (const { name, slots } of fleet.shards) gauge.set({ shard: name }, slots);

@@ -79,9 +79,14 @@ export class Shards {
     this.#keys = parts.keys;
   }
 
-  /** Every shard in declaration order. */
-  all(): readonly Shard[] {
-    return this.#shards;
+  /**
+   * Every shard in declaration order, or those of a group.
+   *
+   * @throws ShardingError `out_of_topology` for a group without shards
+   */
+  all(group?: number): readonly Shard[] {
+    if (group === undefined) return this.#shards;
+    return this.topology.shardsOfGroup(group).map(({ name }) => this.named(name));
   }
 
   /** The slot of a key, 0 to 16383. @throws ShardingError `invalid_routing_key` */
@@ -181,9 +186,9 @@ export class Shards {
     return this.#fanOut(options, (shard) => work(shard.reader(), shard));
   }
 
-  /** Notes that the running work uses every shard, for its metrics. */
-  noteAll(): void {
-    for (const { name } of this.#shards) this.#keys.routed?.(name);
+  /** Notes that the running work uses these shards, for its metrics. */
+  note(shards: readonly Shard[]): void {
+    for (const { name } of shards) this.#keys.routed?.(name);
   }
 
   /** A shard by name. @throws ShardingError `unknown_shard` */
@@ -229,10 +234,6 @@ export class Shards {
     }
   }
 
-  #ofGroup(group: number): Shard[] {
-    return this.topology.shardsOfGroup(group).map(({ name }) => this.named(name));
-  }
-
   async #reader(key: RoutingKey, mode: ReadMode): Promise<Reader> {
     const reader = (await this.route(key)).reader(mode);
     reader.assertAvailable();
@@ -246,8 +247,8 @@ export class Shards {
     if (!Number.isInteger(width) || width < 1) {
       throw new ShardingError('invalid_options', 'width is a whole number of at least 1');
     }
-    const shards = group === undefined ? this.#shards : this.#ofGroup(group);
-    for (const { name } of shards) this.#keys.routed?.(name);
+    const shards = this.all(group);
+    this.note(shards);
     return fanOut(shards, width, (shard) =>
       within(`the work on shard "${shard.name}"`, { deadlineMs, signal }, async () => work(shard)),
     );

@@ -7,6 +7,8 @@ export interface ScatterLimits {
   /** Bound for each shard, from its start; of a stream for the whole of it. Default 30000; a stream has none. */
   readonly deadlineMs?: number;
   readonly signal?: AbortSignal;
+  /** The shards of this group only; one without shards is `out_of_topology`. */
+  readonly group?: number;
 }
 
 /** All shards, or none: the first that fails, by declaration order, is the error. */

@@ -23,7 +23,7 @@ import type {
   ScatterStreamOptions,
 } from './cross-shard-repository.js';
 import type { AllShards, ScatterLimits, SomeShards } from './fan-out-options.js';
-import type { GatherParts } from './gather.js';
+import type { GatherParts, PlacedShard } from './gather.js';
 import type { GroupsCall } from './groups/ask-groups.js';
 import type { Where } from './query.js';
 import type { ScatterAnswer, ScatterParts } from './scatter.js';
@@ -132,7 +132,7 @@ export class ScatterRepository<E extends ObjectLiteral> implements CrossShardRep
     const request = { ...rowsRequest(this.#scatter, options), limit };
     const shards = [];
     let merge: string[] = [];
-    for (const { shard, index } of this.#scatter.placed()) {
+    for (const { shard, index } of this.#scatter.placed(options)) {
       const plan = await readShard(shard, { index, reads: this.#scatter.reads }, (read) =>
         withFreshLabels(read, () => planRows(read, request)),
       );
@@ -200,13 +200,15 @@ export class ScatterRepository<E extends ObjectLiteral> implements CrossShardRep
   ): AsyncGenerator<E, void, undefined> {
     const end = this.#scatter.begin('stream', site);
     let rows = 0;
+    let shards: PlacedShard[] | undefined;
     let failure: { readonly error: unknown } | undefined;
     try {
+      shards = this.#scatter.use(options);
       const { batchSize = DEFAULT_BATCH, idleMs = DEFAULT_IDLE_MS, deadlineMs, signal } = options;
       assertWhole('batchSize', batchSize, { least: 1 });
       assertWhole('idleMs', idleMs, { least: 1, most: 2 ** 31 - 1 });
       const { reads } = this.#scatter;
-      const parts = { shards: this.#scatter.placed(), reads, batchSize, idleMs, deadlineMs, signal };
+      const parts = { shards, reads, batchSize, idleMs, deadlineMs, signal };
       for await (const row of streamRows(parts, rowsRequest(this.#scatter, options))) {
         rows++;
         yield row;
@@ -215,7 +217,7 @@ export class ScatterRepository<E extends ObjectLiteral> implements CrossShardRep
       failure = { error };
       throw error;
     } finally {
-      end({ rows, ...failure });
+      end({ rows, shards: shards?.length, ...failure });
     }
   }
 }

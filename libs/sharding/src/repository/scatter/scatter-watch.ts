@@ -31,6 +31,8 @@ export interface ScatterWatchParts {
 /** What a running scatter reports of its end. */
 export interface ScatterEnd {
   readonly rows: number;
+  /** How many were to be read; all unless it is said. */
+  readonly shards?: number | undefined;
   readonly missing?: readonly MissingShard[];
   readonly error?: unknown;
 }
@@ -51,10 +53,10 @@ export class ScatterWatch {
       );
     }
     const startedAt = performance.now();
-    return ({ rows, missing = [], error }) => {
+    return ({ rows, missing = [], error, shards: read = shards() }) => {
       const ms = performance.now() - startedAt;
       const failure = error === undefined ? {} : { failure: failureOf(error) };
-      const event = { method, entity, callSite: site, shards: shards(), rows, ms, missing, ...failure };
+      const event = { method, entity, callSite: site, shards: read, rows, ms, missing, ...failure };
       logger[policy === 'warn' ? 'warn' : 'debug'](lineOf(event));
       observe?.(event);
     };

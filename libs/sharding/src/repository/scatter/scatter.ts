@@ -8,7 +8,7 @@ import { ScatterWatch } from './scatter-watch.js';
 import type { ObjectLiteral } from 'typeorm';
 import type { Shards } from '../../shards/shards.js';
 import type { EntityClass } from '../sharded-entity.js';
-import type { AllShards, MissingShard, SomeShards } from './fan-out-options.js';
+import type { AllShards, MissingShard, ScatterLimits, SomeShards } from './fan-out-options.js';
 import type { GatherParts, PlacedShard } from './gather.js';
 import type { OwnedBy } from './query.js';
 import type { ScatterPolicy } from '../../sharding.options.js';
@@ -71,7 +71,8 @@ export class Scatter<E extends ObjectLiteral> {
   /**
    * Runs one scatter; gives the answer of all shards, or with `partial` or `quorum` that of some, with who is missing.
    *
-   * @throws ShardingError `scatter_denied`, `cross_shard_transaction`, `invalid_options`
+   * @throws ShardingError `scatter_denied`, `cross_shard_transaction`, `invalid_options`; `out_of_topology` for a group
+   *   without shards
    */
   async run(
     method: string,
@@ -79,16 +80,18 @@ export class Scatter<E extends ObjectLiteral> {
     work: (parts: GatherParts) => Promise<ScatterAnswer>,
   ): Promise<never> {
     const end = this.begin(method);
+    let shards: PlacedShard[] | undefined;
     try {
-      const shards = this.placed();
+      shards = this.use(options);
       const plan = fanOutPlan(options, shards.length);
-      const answer = await withFreshTypes(() => work({ shards, plan, reads: this.reads }));
-      end(answer);
+      const parts = { shards, plan, reads: this.reads };
+      const answer = await withFreshTypes(() => work(parts));
+      end({ ...answer, shards: shards.length });
       return (
         plan.quorum === undefined ? answer.whole : { ...answer.named, missing: answer.missing }
       ) as never;
     } catch (error) {
-      end({ rows: 0, error });
+      end({ rows: 0, error, shards: shards?.length });
       throw error;
     }
   }
@@ -97,10 +100,7 @@ export class Scatter<E extends ObjectLiteral> {
   begin(method: string, site?: string): (end: ScatterEnd) => void {
     const end = this.#watch.begin(method, site);
     const transaction = activeTransaction();
-    if (!transaction) {
-      this.#shards.noteAll();
-      return end;
-    }
+    if (!transaction) return end;
     const error = new ShardingError(
       'cross_shard_transaction',
       `${this.entity.name}.${method}() reads all shards and cannot be part of the transaction on ${transaction.described}: call it before or after`,
@@ -109,9 +109,16 @@ export class Scatter<E extends ObjectLiteral> {
     throw error;
   }
 
-  /** The shards of now: one snapshot for a whole scatter. */
-  placed(): PlacedShard[] {
-    return this.#shards.all().map((shard, index) => ({ shard, index }));
+  /** {@link placed}; the running work uses them. */
+  use(options: Pick<ScatterLimits, 'group'>): PlacedShard[] {
+    const placed = this.placed(options);
+    this.#shards.note(placed.map(({ shard }) => shard));
+    return placed;
+  }
+
+  /** The shards of now: one snapshot for a whole scatter. @throws ShardingError `out_of_topology` */
+  placed({ group }: Pick<ScatterLimits, 'group'>): PlacedShard[] {
+    return this.#shards.all(group).map((shard, index) => ({ shard, index }));
   }
 }
 
