@@ -24,6 +24,7 @@ export async function runShardctl(args: readonly string[]): Promise<number> {
   process.stderr.on('error', ignoreClosedPipe);
   let code = OK;
   let global: GlobalOptions = flagsOf(args);
+  if (!global.debug) process.removeAllListeners('warning'); // of drivers, to the programmer
   const program = createProgram(VERBS, async (verb) => {
     global = verb.global;
     code = await runVerb(verb, interrupt.signal);
