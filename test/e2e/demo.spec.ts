@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { freePort, waitFor } from '@test/support';
 import { isAlive } from '../support/processes.js';
 import { call } from '../support/bookmarks.js';
@@ -46,6 +46,31 @@ it('serves acme from shard0 and globex from shard1', async () => {
   expect([(await shardOf('acme')).shard, (await shardOf('globex')).shard]).toEqual(['shard0', 'shard1']);
 });
 
+describe('the recipe of the README', () => {
+  const [, recipe = ''] = /^```sh\n(CONTROL=[\s\S]*?)^```/m.exec(readFileSync('README.md', 'utf8')) ?? [];
+  const lines = recipe.split('\n').filter((line) => line !== '');
+
+  /** Runs a line as its reader would: in a shell, with what the demo has printed. */
+  const run = (line: string) => {
+    const [, control = ''] = /^control url (\S+)/m.exec(output) ?? [];
+    const define = lines.filter((one) => one.startsWith('sql()')).join('\n');
+    const script = `CONTROL='${control}'\n${define}\n${line.replace('localhost:3000', new URL(url).host)}`;
+    const { status, stdout, stderr } = spawnSync('bash', ['-c', script], { encoding: 'utf8' });
+    if (status !== 0) throw new Error(`${line}\n${stderr}`);
+    return stdout;
+  };
+
+  it('moves the next request of a tenant to the shard that it is pinned to, within a second', async () => {
+    const steps = lines.filter((line) => /^(curl|sql ")/.test(line));
+    expect(steps).toHaveLength(6);
+    for (const step of steps) {
+      const [, expected = ''] = / # (\{.*)$/.exec(step) ?? [];
+      if (/ -d /.test(step) || expected === '') expect(run(step)).toContain(expected);
+      else await waitFor(async () => run(step).startsWith(expected), { what: step, timeoutMs: 1000 });
+    }
+  });
+});
+
 it('shows a killed shard, and starts it again at USR2', async () => {
   process.kill(pidOf('shard1'), 'SIGKILL');
   await waitFor(async () => (await down()).length > 0, { what: 'health to notice' });
@@ -55,7 +80,7 @@ it('shows a killed shard, and starts it again at USR2', async () => {
     body: { code: 'shard_unavailable' },
   });
   expect(await call(`${url}/api/stats`)).toMatchObject({
-    body: { shard0: { bookmarks: 0 }, shard1: { bookmarks: null, error: 'shard_unavailable' } },
+    body: { shard0: { bookmarks: 1 }, shard1: { bookmarks: null, error: 'shard_unavailable' } },
   });
   demo.kill('SIGUSR2');
   await waitFor(async () => (await call(`${url}/health`)).status === 200, {

@@ -64,6 +64,7 @@ function options(urls: readonly string[], replicaUrl?: string): ShardingOptions 
     database: {
       primaryUrl,
       poolSize: 5,
+      directoryShardRouter: true,
       shards: [
         { name: 'shard0', primaryUrl: shard0, slots: ['0-8191'], ...replica },
         { name: 'shard1', primaryUrl: shard1, slots: ['8192-16383'] },
@@ -130,6 +131,9 @@ function welcome(at: string): void {
   say(`curl -H 'x-tenant-id: globex' ${at}/api/bookmarks   ${faint('# globex lives on shard1')}`);
   say(
     `curl -H 'x-api-key: ${ADMIN_KEY}' '${at}/admin/bookmarks?take=5'   ${faint('# all tenants, in one order')}`,
+  );
+  say(
+    `control url ${named('control').url(databaseOf('control'))}   ${faint('# for SQL: pins, see the README')}`,
   );
   say(faint(`try it: kill -9 ${named('shard1').pid} (shard1), then curl ${at}/api/stats and ${at}/health`));
   say(
