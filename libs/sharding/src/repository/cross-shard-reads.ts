@@ -102,6 +102,15 @@ export class CrossShardReads {
     return repository;
   }
 
+  /** The repository of all shards of an entity with a strategy, whose rows belong to nobody. */
+  placedRepository<E extends ObjectLiteral>(
+    entity: EntityClass<E>,
+    settings: Pick<ScatterSettings, 'reads' | 'loaded'>,
+  ): CrossShardRepository<E> {
+    const { shards, scatter } = this.#parts;
+    return new ScatterRepository(entity, { shards, options: { ...scatter, ...settings } });
+  }
+
   fanOut(): CrossShardFanOut {
     const { shards } = this.#parts;
     return {

@@ -17,6 +17,7 @@ import type {
 } from 'typeorm';
 import type { QueryDeepPartialEntity } from 'typeorm/query-builder/QueryPartialEntity.js';
 import type { MaybePromise } from '../../shards/maybe-promise.js';
+import type { Shard } from '../../shards/shard.js';
 import type { ShardDb } from '../../shards/shard-db.js';
 import type { Where } from '../repository-parts.js';
 import type { CrossShardRepository } from '../scatter/cross-shard-repository.js';
@@ -116,7 +117,7 @@ export class PlacedRepository<E extends ObjectLiteral> {
       ? await this.#everywhere().find({ where: this.#whereId(In(wanted)) })
       : await this.#rowsOf(wanted, places as Places[]);
     const byId = new Map(rows.map((row) => [this.#idOf(row), row]));
-    return wanted.flatMap((id) => byId.get(String(id)) ?? []);
+    return wanted.flatMap((id) => byId.get(this.#spelt(id)) ?? []);
   }
 
   async find({ scatter, ...options }: FindManyOptions<E> & MayScatter = {}): Promise<E[]> {
@@ -200,8 +201,9 @@ export class PlacedRepository<E extends ObjectLiteral> {
   }
 
   #everywhere(): CrossShardRepository<E> {
-    const { crossShard, entity } = this.#parts;
-    return crossShard.repositoryOf(entity) as unknown as CrossShardRepository<E>;
+    const { crossShard, entity, readFrom: reads, state } = this.#parts;
+    const loaded = (row: object, shard: Shard) => state.loaded.note([row], shard);
+    return crossShard.placedRepository(entity, { reads, loaded });
   }
 
   async #shardsOfId(id: unknown, { scatter }: MayScatter): Promise<Places | 'all'> {
@@ -247,7 +249,13 @@ export class PlacedRepository<E extends ObjectLiteral> {
   }
 
   #idOf(row: E): string {
-    return String(this.#metadata.primaryColumns[0]?.getEntityValue(row));
+    return this.#spelt(this.#metadata.primaryColumns[0]?.getEntityValue(row));
+  }
+
+  /** PostgreSQL gives a UUID back in lower case. */
+  #spelt(id: unknown): string {
+    const text = String(id);
+    return this.#metadata.primaryColumns[0]?.type === 'uuid' ? text.toLowerCase() : text;
   }
 }
 

@@ -1,10 +1,11 @@
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const HERE = dirname(fileURLToPath(import.meta.url));
+/** Of all repositories: some call others. */
+const HERE = dirname(dirname(fileURLToPath(import.meta.url)));
 const FRAMES = 12;
 
-/** Where the code outside of this directory is that called, as `directory/file.ts:12`; `unknown` where nothing tells. */
+/** Where the code outside of the repositories is that called, as `directory/file.ts:12`; `unknown` where nothing tells. */
 export function callSite(): string {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = FRAMES;

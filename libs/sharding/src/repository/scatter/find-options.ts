@@ -6,7 +6,7 @@ import { assertWhole } from './fan-out-options.js';
 import { assertWhere } from './where-check.js';
 import type { FindManyOptions, ObjectLiteral } from 'typeorm';
 import type { PlacedShard } from './gather.js';
-import type { OwnedBy, QueryParts } from './query.js';
+import type { LoadedFrom, OwnedBy, QueryParts } from './query.js';
 import type { RowsRequest } from './rows.js';
 import type { ScatterCountOptions, ScatterFindOptions } from './cross-shard-repository.js';
 import type { EntityClass } from '../sharded-entity.js';
@@ -26,9 +26,15 @@ const SHAPE = [
 /** Options of one database that would be lost silently. */
 const REFUSED = ['lock', 'cache', 'transaction', 'comment', 'join'] as const;
 
+interface Scattered<E extends ObjectLiteral> {
+  readonly entity: EntityClass<E>;
+  readonly ownedBy: OwnedBy | undefined;
+  readonly loaded?: LoadedFrom | undefined;
+}
+
 /** @throws ShardingError `invalid_options` */
 export function rowsRequest<E extends ObjectLiteral>(
-  { entity, ownedBy }: { readonly entity: EntityClass<E>; readonly ownedBy: OwnedBy | undefined },
+  { entity, ownedBy, loaded }: Scattered<E>,
   options: ScatterFindOptions<E>,
 ): RowsRequest<E> {
   if ('where' in options) assertWhere(options.where);
@@ -38,12 +44,12 @@ export function rowsRequest<E extends ObjectLiteral>(
     SHAPE.flatMap((name) => (options[name] === undefined ? [] : [[name, options[name]]])),
   ) as FindManyOptions<E>;
   const { where, withDeleted, order } = options;
-  return { entity, ownedBy, where, withDeleted, order, shape };
+  return { entity, ownedBy, loaded, where, withDeleted, order, shape };
 }
 
 /** What is counted or aggregated. @throws ShardingError `invalid_options` */
 export function countRequest<E extends ObjectLiteral>(
-  { entity, ownedBy }: { readonly entity: EntityClass<E>; readonly ownedBy: OwnedBy | undefined },
+  { entity, ownedBy }: Scattered<E>,
   options: ScatterCountOptions<E>,
 ): QueryParts<E> {
   if ('where' in options) assertWhere(options.where);

@@ -24,12 +24,16 @@ export interface OwnedCondition {
  */
 export type OwnedBy = (shard: Shard, alias: string) => OwnedCondition | undefined;
 
+/** Told of each entity that is given out, and the shard that it is of. */
+export type LoadedFrom = (entity: object, shard: Shard) => void;
+
 /** What every query of one scatter has in common. */
 export interface QueryParts<E extends ObjectLiteral> {
   readonly entity: EntityTarget<E>;
   readonly where?: Where<E> | undefined;
   readonly withDeleted?: boolean | undefined;
   readonly ownedBy?: OwnedBy | undefined;
+  readonly loaded?: LoadedFrom | undefined;
 }
 
 /** A query on one shard for the rows that it owns and that `where` selects: each once, also where it joins many. */

@@ -139,10 +139,11 @@ function withKey<E extends ObjectLiteral>(read: ShardRead, request: RowsRequest<
   return { ...shape, select: { ...shape.select, ...Object.fromEntries(missing) } } as FindManyOptions<E>;
 }
 
-/** Takes the primary key out of an entity that was asked for without it. */
+/** Tells of an entity, and takes the primary key out of one that was asked for without it. */
 function shownAs<E extends ObjectLiteral>(read: ShardRead, request: RowsRequest<E>): (entity: E) => E {
   const hidden = unselected(read, request);
   return (entity) => {
+    request.loaded?.(entity, read.shard);
     for (const name of hidden) delete entity[name as keyof E];
     return entity;
   };

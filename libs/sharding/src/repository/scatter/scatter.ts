@@ -10,7 +10,7 @@ import type { Shards } from '../../shards/shards.js';
 import type { EntityClass } from '../sharded-entity.js';
 import type { AllShards, MissingShard, ScatterLimits, SomeShards } from './fan-out-options.js';
 import type { GatherParts, PlacedShard } from './gather.js';
-import type { OwnedBy } from './query.js';
+import type { LoadedFrom, OwnedBy } from './query.js';
 import type { ScatterPolicy } from '../../sharding.options.js';
 import type { ScatterEnd, ScatterEvent } from './scatter-watch.js';
 import type { ScatterReads } from './shard-read.js';
@@ -22,6 +22,7 @@ export interface ScatterSettings {
   /** Signs page cursors. Without it they end with the process, and another process does not take them. */
   readonly cursorSecret?: string;
   readonly ownedBy?: OwnedBy;
+  readonly loaded?: LoadedFrom;
   /** Told of each scatter; it must not throw. */
   readonly observe?: (event: ScatterEvent) => void;
   /** Default: what `@ShardedEntity({ reads })` says, else `policy`. */
@@ -48,15 +49,17 @@ export interface ScatterAnswer {
 export class Scatter<E extends ObjectLiteral> {
   readonly entity: EntityClass<E>;
   readonly ownedBy: OwnedBy | undefined;
+  readonly loaded: LoadedFrom | undefined;
   readonly reads: ScatterReads;
   readonly cursors: Cursors;
   readonly #shards: Shards;
   readonly #watch: ScatterWatch;
 
   constructor(entity: EntityClass<E>, { shards, options = {} }: ScatterParts) {
-    const { scatter: policy = 'allow', cursorSecret, ownedBy, observe, reads } = options;
+    const { scatter: policy = 'allow', cursorSecret, ownedBy, loaded, observe, reads } = options;
     this.entity = entity;
     this.ownedBy = ownedBy;
+    this.loaded = loaded;
     this.reads = reads ?? shardedEntityOptions(entity)?.reads ?? 'policy';
     this.cursors = cursorsOf(cursorSecret);
     this.#shards = shards;
