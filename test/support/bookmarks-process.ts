@@ -1,7 +1,7 @@
-import { transformFile } from '@swc/core';
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { symlink, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { compileSources } from './compile-sources.js';
 import { freePort } from './free-port.js';
 import { createScratchDirectory, removeScratchDirectory } from './scratch-directory.js';
 import { waitFor } from './wait-for.js';
@@ -43,9 +43,7 @@ export class BookmarksProcess {
   static async start(databases: BookmarksDatabases): Promise<BookmarksProcess> {
     const directory = await createScratchDirectory({});
     try {
-      for (const folder of ['libs/routing/src', 'libs/sharding/src', 'apps/bookmarks/src']) {
-        await compile(folder, directory);
-      }
+      await compileSources(['libs/routing/src', 'libs/sharding/src', 'apps/bookmarks/src'], directory);
       await symlink(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
       await writeFile(join(directory, 'package.json'), '{ "type": "module" }');
       const port = await freePort();
@@ -110,21 +108,4 @@ function environment(port: number, { control, shards, settings }: BookmarksDatab
     ...(Object.fromEntries(urls) as Record<string, string>),
     ...settings,
   };
-}
-
-/** Every source below `folder`, but for its specs; `@app/x` becomes the compiled index of that library. */
-async function compile(folder: string, into: string): Promise<void> {
-  const names = await readdir(join(ROOT, folder), { recursive: true });
-  const sources = names.filter((name) => /(?<!\.(?:spec|contract|d))\.ts$/.test(name));
-  await Promise.all(
-    sources.map(async (name) => {
-      const { code } = await transformFile(join(ROOT, folder, name), { cwd: ROOT, sourceMaps: false });
-      const target = join(into, folder, name.replace(/\.ts$/, '.js'));
-      await mkdir(dirname(target), { recursive: true });
-      await writeFile(
-        target,
-        code.replaceAll(/(['"])@app\/(\w+)((?:\/\w+)?)\1/g, `$1${into}/libs/$2/src$3/index.js$1`),
-      );
-    }),
-  );
 }

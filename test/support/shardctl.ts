@@ -1,7 +1,7 @@
-import { transformFile } from '@swc/core';
 import { spawn } from 'node:child_process';
-import { mkdir, mkdtemp, readFile, readdir, symlink, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { compileSources } from './compile-sources.js';
 import { createScratchDirectory, removeScratchDirectory } from './scratch-directory.js';
 
 const ROOT = resolve('.');
@@ -35,9 +35,7 @@ export class Shardctl {
   static async build(): Promise<Shardctl> {
     const directory = await createScratchDirectory({});
     try {
-      for (const folder of ['libs/routing/src', 'libs/sharding/src', 'apps/shardctl/src']) {
-        await compile(folder, directory);
-      }
+      await compileSources(['libs/routing/src', 'libs/sharding/src', 'apps/shardctl/src'], directory);
       await symlink(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
       const { name } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { name: string };
       await writeFile(
@@ -88,21 +86,4 @@ export class Shardctl {
   async dispose(): Promise<void> {
     await removeScratchDirectory(this.directory);
   }
-}
-
-/** Every source below `folder`, but for its specs; `@app/x` becomes the compiled index of that library. */
-async function compile(folder: string, into: string): Promise<void> {
-  const names = await readdir(join(ROOT, folder), { recursive: true });
-  const sources = names.filter((name) => /(?<!\.(?:spec|contract|d))\.ts$/.test(name));
-  await Promise.all(
-    sources.map(async (name) => {
-      const { code } = await transformFile(join(ROOT, folder, name), { cwd: ROOT, sourceMaps: false });
-      const target = join(into, folder, name.replace(/\.ts$/, '.js'));
-      await mkdir(dirname(target), { recursive: true });
-      await writeFile(
-        target,
-        code.replaceAll(/(['"])@app\/(\w+)((?:\/\w+)?)\1/g, `$1${into}/libs/$2/src$3/index.js$1`),
-      );
-    }),
-  );
 }

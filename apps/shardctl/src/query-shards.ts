@@ -36,11 +36,11 @@ export async function queryShards(
   const outcomes = await fanOut(targets, WIDTH, (target) =>
     askTarget(target, { limitMs, signal }, (client) => inTransaction(client, plan)),
   );
-  signal.throwIfAborted();
+  if (plan.mode === 'readonly') signal.throwIfAborted(); // of writes it is told what was committed
   return outcomes.map((outcome): ShardAnswer => {
     const { shard } = outcome.shard;
     if (outcome.ok) return { shard, ok: true, rows: outcome.value };
-    return { shard, ok: false, error: queryFailure(outcome.error, plan) };
+    return { shard, ok: false, error: queryFailure(outcome.error, plan, signal) };
   });
 }
 
@@ -71,9 +71,12 @@ function commitUnknown(cause: unknown): unknown {
   );
 }
 
-function queryFailure(error: unknown, { timeoutMs, mode }: QueryPlan): Failure {
+function queryFailure(error: unknown, { timeoutMs, mode }: QueryPlan, signal: AbortSignal): Failure {
   const failure = failureOf(error);
   const { code, message } = failure;
+  if (signal.aborted && (code === '57014' || error === signal.reason)) {
+    return { code: 'interrupted', message: 'nothing was changed: interrupted' };
+  }
   if (code === '57014' || code === 'timeout') {
     return { code, message: `it was not done within ${timeoutMs / 1000} s; see --timeout` };
   }

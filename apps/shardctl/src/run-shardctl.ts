@@ -15,7 +15,7 @@ const USAGE = 2;
 const INTERRUPTED = 130;
 
 /** After an interrupt what is under way gets this long to end on its servers. */
-const INTERRUPT_GRACE_MS = 1500;
+const INTERRUPT_GRACE_MS = 3000;
 
 /** Runs one command line. @returns the exit code; nothing is left open then */
 export async function runShardctl(args: readonly string[]): Promise<number> {
@@ -42,9 +42,9 @@ export async function runShardctl(args: readonly string[]): Promise<number> {
 
 async function runVerb({ verb, call, global }: VerbRun, signal: AbortSignal): Promise<number> {
   const report = await verb.run(call, session(global, signal));
-  if (signal.aborted) return INTERRUPTED;
   write(process.stdout, printed(report, global));
   for (const note of report.notes ?? []) write(process.stderr, `shardctl: ${oneLine(note)}`);
+  if (signal.aborted) return INTERRUPTED;
   return report.outcome === 'failed' ? FAILED : OK;
 }
 

@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
 import { TestCluster } from '@test/support';
 import { Shardctl } from '../../support/shardctl.js';
 import { deployed, OFFLINE, tomlOf, type Deployed } from './deployed.js';
+
+jest.setTimeout(120_000); // each call is a process that loads TypeORM
 
 let shardctl: Shardctl;
 let place: Deployed;

@@ -136,27 +136,6 @@ describe('reads only', () => {
   });
 });
 
-it('commits with --write, on the shards that are meant', async () => {
-  const fresh = await deployed();
-  const sql = `insert into notes (tenant_id, body) values ('acme', 'new') returning tenant_id, body`;
-  expect(await run([sql, '--write', '--shard', 'shard1'], fresh.toml)).toEqual({
-    code: 0,
-    err: '',
-    out: 'shard1: INSERT, 1 row\ntenant_id  body\nacme       new\n',
-  });
-  expect(await run([`update notes set body = 'changed'`, '--write'], fresh.toml)).toEqual({
-    code: 0,
-    err: '',
-    out: 'shard0: UPDATE, 0 rows\n\nshard1: UPDATE, 1 row\n',
-  });
-  expect(await fresh.query(1, 'select body from notes')).toEqual([{ body: 'changed' }]);
-  expect(await run(['create table t (id int)', '--write', '--shard', 'shard0'], fresh.toml)).toEqual({
-    code: 0,
-    err: '',
-    out: 'shard0: CREATE\n',
-  });
-});
-
 it.each([
   ['select 1; drop table notes', 'one statement at a time, not 2; nothing was sent'],
   [' ; -- nothing', 'there is no statement in the SQL'],
