@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { DirectoryConnection, Pins, Shards } from '@app/sharding';
 import { bootApp, deployment, type Deployment } from '../support/deployment.js';
 import type { INestApplication, Type } from '@nestjs/common';
+import type { ShardRouter } from '@app/routing';
 import type { ShardingRootOptions } from '@app/sharding';
 
 /** The README's snippets about placement, run as they are written. */
@@ -105,25 +106,35 @@ describe('pins', () => {
   });
 });
 
-it('a whale router is the fallback of a directory with options of its own', async () => {
-  place = await deployment(2);
-  const { router } = await load<Required<ShardingRootOptions>>('pinned-whales.ts');
-  const shards = ['shard0', 'whale'].map((name, index) => ({
-    name,
-    primaryUrl: place.shards[index]!,
-    slots: index === 0 ? ['0-16383'] : [],
-  }));
-  await place.query(
-    'control',
-    `insert into _sharding_directory (routing_key, shard_name) values ('acme', 'whale')`,
-  );
-  await boot({ ...place.options({ shards }), router });
-  expect(await Promise.all(['whale-corp', 'acme', 'globex'].map(shardOf))).toEqual([
-    'whale',
-    'whale',
-    'shard0',
-  ]);
-  expect(app!.get(DirectoryConnection).opened).toHaveLength(1);
+describe('a whale router', () => {
+  const KEYS = ['whale-corp', 'acme', 'globex'];
+  const shards = () =>
+    ['shard0', 'whale'].map((name, index) => ({
+      name,
+      primaryUrl: place.shards[index]!,
+      slots: index === 0 ? ['0-16383'] : [],
+    }));
+
+  beforeAll(async () => {
+    place = await deployment(2);
+    await place.query(
+      'control',
+      `insert into _sharding_directory (routing_key, shard_name) values ('acme', 'whale')`,
+    );
+  });
+
+  it('sends one tenant to a shard of its own', async () => {
+    const { WhaleRouter } = await load<{ WhaleRouter: new () => ShardRouter }>('whale.router.ts');
+    await boot({ ...place.options({ shards: shards() }), router: new WhaleRouter() });
+    expect(await Promise.all(KEYS.map(shardOf))).toEqual(['whale', 'shard0', 'shard0']);
+  });
+
+  it('is the fallback of a directory with options of its own', async () => {
+    const { router } = await load<Required<ShardingRootOptions>>('pinned-whales.ts');
+    await boot({ ...place.options({ shards: shards() }), router });
+    expect(await Promise.all(KEYS.map(shardOf))).toEqual(['whale', 'whale', 'shard0']);
+    expect(app!.get(DirectoryConnection).opened).toHaveLength(1);
+  });
 });
 
 it('groups hold the tenants that were placed in them', async () => {

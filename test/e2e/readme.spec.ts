@@ -239,22 +239,6 @@ describe('the other snippets', () => {
     );
   });
 
-  it('whale router', async () => {
-    const { WhaleRouter } = await load<{ WhaleRouter: new () => never }>('whale.router.ts');
-    const shards = ['shard0', 'whale'].map((name, index) => ({
-      name,
-      primaryUrl: urls[index + 1]!,
-      slots: index === 0 ? ['0-16383'] : [],
-    }));
-    const root = await rootOf({}, { database: { shards }, router: new WhaleRouter() });
-    await booted(root, async (running) => {
-      const placed = await Promise.all(
-        ['whale-corp', 'acme'].map((key) => running.get(Shards).shardFor(key)),
-      );
-      expect(placed.map(({ name }) => name)).toEqual(['whale', 'shard0']);
-    });
-  });
-
   it('asynchronous configuration with tenancy and health paths', async () => {
     const { configured } = await load<{ configured: (urls: string[]) => Type }>('configured.module.ts');
     await booted(configured(urls.slice(1)), async (running) => {

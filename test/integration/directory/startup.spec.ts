@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { HashRouter, ShardRouter } from '@app/routing';
-import { DirectoryConnection, DirectoryRouter, Pins } from '@app/sharding';
+import { DirectoryConnection, DirectoryRouter, Pins, Shards } from '@app/sharding';
 import { TestCluster, waitFor } from '@test/support';
 import { runOnce } from '../../support/admin-query.js';
 import { bootApp } from '../../support/deployment.js';
@@ -92,6 +92,9 @@ describe('without shards', () => {
       expect(await placesOf(app, 'globex', 'acme', 7)).toEqual(['default', 'invalid_pin', 'default']);
       await app.get(Pins).pin('acme', 'default');
       expect(await placesOf(app, 'acme')).toEqual(['default']);
+      const db = await app.get(Shards).dbFor('acme');
+      await db.tx(({ manager }) => app.get(Pins).unpin('acme', { manager }));
+      expect(await app.get(Pins).list()).toEqual([]);
     } finally {
       await app.close();
       await placed.row('acme', 'shard1');
