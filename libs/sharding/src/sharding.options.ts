@@ -1,16 +1,11 @@
 import { IsPostgresUrl, POOLERS, REPLICA_FALLBACKS } from './shard.options.js';
 import { IsArray, IsBoolean, IsIn, IsInt, IsOptional, IsString, Min } from './validators.js';
 import type { ExecutionContext } from '@nestjs/common';
+import type { MigrationsOptions } from './migrations.options.js';
 import type { GroupOf, ShardRouter } from '@app/routing';
 import type { Pooler, ReplicaFallback, ShardOptions } from './shard.options.js';
 import type { TenancyOptions } from './tenancy.options.js';
-import type {
-  CreateDataSource,
-  EntityList,
-  MigrationList,
-  SubscriberList,
-  TypeOrmOptions,
-} from './typeorm.options.js';
+import type { CreateDataSource, EntityList, SubscriberList, TypeOrmOptions } from './typeorm.options.js';
 
 /** What routing does while the directory of pins cannot be read. */
 export const DIRECTORY_OUTAGES = ['serve_stale', 'fail'] as const;
@@ -199,13 +194,17 @@ export class DatabaseOptions {
 }
 
 /**
- * All options of `ShardingModule.forRoot(options)`; `sharding.toml` has the first two sections in snake_case.
+ * All options of `ShardingModule.forRoot(options)`; `sharding.toml` has the first three sections in snake_case.
  *
  * Defaults are applied once, by `resolveOptions()`.
  */
 export interface ShardingOptions {
   database?: DatabaseOptions | undefined;
   tenancy?: TenancyOptions | undefined;
+  /** Migrations; control first, then the shards in declaration order. */
+  migrations?: MigrationsOptions | undefined;
+  /** The profile that the configuration was read for. */
+  profile?: string | undefined;
   /** Sharded entities: registered on every shard, and only there. */
   entities?: EntityList | undefined;
   /** Entities of the control database, registered only there. */
@@ -221,8 +220,6 @@ export interface ShardingOptions {
   groupOf?: GroupOf | undefined;
   /** Who may read across tenants, by `@CrossShard()` and `acrossTenants()`. Default: nobody. */
   crossShardAccess?: CrossShardAccess | undefined;
-  /** Migration classes; control first, then the shards in declaration order. */
-  migrations?: { control?: MigrationList; shards?: MigrationList } | undefined;
 }
 
 /** For `forRootAsync({ useClass })` and `useExisting`. */

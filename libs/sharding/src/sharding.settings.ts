@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import type { GroupOf, ShardRouter, Topology } from '@app/routing';
+import type { AutoMigrate, PendingMigrations } from './migrations.options.js';
 import type { Secret } from './secret.js';
 import type { Pooler, ReplicaFallback } from './shard.options.js';
 import type {
@@ -45,7 +46,21 @@ export interface ShardingSettings {
   readonly cancelOnDisconnect: boolean;
   readonly crossShard: CrossShardSettings;
   readonly typeorm: TypeOrmSettings;
-  readonly migrations: { readonly control: MigrationList; readonly shards: MigrationList };
+  readonly migrations: MigrationSettings;
+  /** Absent: none was named. */
+  readonly profile?: string;
+}
+
+/** What runs on which database; classes and globs as they were written. */
+export interface MigrationSettings {
+  readonly control: MigrationList;
+  readonly shards: MigrationList;
+  readonly autoMigrate: AutoMigrate;
+  readonly pendingMigrations: PendingMigrations;
+  /** Of each wait for a lock. */
+  readonly lockTimeoutMs: number;
+  readonly interleaveIdentities: boolean;
+  readonly identityStride: number;
 }
 
 export interface ShardSettings {

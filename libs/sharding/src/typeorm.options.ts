@@ -3,7 +3,9 @@ import type { DataSource, DataSourceOptions, MigrationInterface } from 'typeorm'
 export type PostgresOptions = Extract<DataSourceOptions, { type: 'postgres' }>;
 export type EntityList = NonNullable<PostgresOptions['entities']>;
 export type SubscriberList = NonNullable<PostgresOptions['subscribers']>;
-export type MigrationList = readonly (new () => MigrationInterface)[];
+export type MigrationType = new () => MigrationInterface;
+/** Classes, and globs of files that export some. */
+export type MigrationList = readonly (MigrationType | string)[];
 
 /** TypeORM options for every `DataSource`, less those that the library decides. */
 export type TypeOrmOptions = Partial<Omit<PostgresOptions, (typeof RESERVED_TYPEORM_OPTIONS)[number]>>;

@@ -82,6 +82,15 @@ const TENANCY: Record<string, [string, unknown]> = {
   publicPaths: ['/login,/about', ['/login', '/about']],
   maxLength: ['64', 64],
 };
+const MIGRATIONS: Record<string, [string, unknown]> = {
+  control: ['dist/control/*.js', ['dist/control/*.js']],
+  shards: ['dist/a.js,dist/b.js', ['dist/a.js', 'dist/b.js']],
+  autoMigrate: ['never', 'never'],
+  pendingMigrations: ['warn', 'warn'],
+  lockTimeoutMs: ['31', 31],
+  interleaveIdentities: ['false', false],
+  identityStride: ['32', 32],
+};
 
 const variable = (prefix: string, key: string) => `SHARDING_${prefix}__${snakeCase(key).toUpperCase()}`;
 const variables = (prefix: string, values: Record<string, [string, unknown]>) =>
@@ -96,6 +105,7 @@ describe('the environment', () => {
     expect(Object.keys(DATABASE)).toEqual(keys(SECTIONS.get('database')!).filter((key) => key !== 'shards'));
     expect(Object.keys(SHARD)).toEqual(keys(SHARD_SECTION));
     expect(Object.keys(TENANCY)).toEqual(keys(SECTIONS.get('tenancy')!));
+    expect(Object.keys(MIGRATIONS)).toEqual(keys(SECTIONS.get('migrations')!));
   });
 
   it('sets every key', () => {
@@ -103,10 +113,12 @@ describe('the environment', () => {
       ...variables('DATABASE', DATABASE),
       ...variables('DATABASE__SHARDS__0', SHARD),
       ...variables('TENANCY', TENANCY),
+      ...variables('MIGRATIONS', MIGRATIONS),
     };
     expect(load(environment)).toEqual({
       database: { ...read(DATABASE), shards: [read(SHARD)] },
       tenancy: read(TENANCY),
+      migrations: read(MIGRATIONS),
     });
   });
 

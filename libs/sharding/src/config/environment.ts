@@ -112,13 +112,16 @@ interface Settable {
 function settable(section: OptionClass): ReadonlyMap<string, Settable> {
   return new Map(
     [...optionTypes(section)]
-      .filter(([property, type]) => type !== 'code' && property !== 'shards')
+      .filter(
+        ([property, type]) =>
+          type !== 'code' && !(section === SECTIONS.get('database') && property === 'shards'),
+      )
       .map(([property, type]) => [snakeCase(property).toUpperCase(), { property, type }]),
   );
 }
 
 function unknownKey(name: string, key: string, section: OptionClass): string {
-  if (key.startsWith('SHARDS') && optionTypes(section).has('shards')) {
+  if (key.startsWith('SHARDS') && section === SECTIONS.get('database')) {
     return `${name}: shards are set one by one, as ${PREFIX}DATABASE__SHARDS__0__NAME and so on`;
   }
   return `${name}: unknown key${didYouMean(key, [...settable(section).keys()])}`;

@@ -113,6 +113,7 @@ describe('overlays', () => {
     const environment = { SHARDING_PROFILE: 'prod', SHARDING_DATABASE__DRAIN_TIMEOUT_MS: '4' };
     expect(load({ environment })).toEqual({
       database: { poolSize: 1, primaryPoolSize: 2, connectTimeoutMs: 3, drainTimeoutMs: 4 },
+      profile: 'prod',
     });
   });
 
@@ -145,12 +146,12 @@ describe('overlays', () => {
       load({ environment: { SHARDING_PROFILE: 'test', SHARDING_DATABASE__URL: 'postgres://c/c' } }),
     ).toThrow(configurationError(['there is no profile "test"; there are: prod']));
     write('sharding.toml', '[database]', 'pool_size = 1');
-    expect(load({ profile: 'development' })).toEqual({ database: { poolSize: 1 } }); // nothing is laid over
+    expect(load({ profile: 'development' })).toEqual({ database: { poolSize: 1 }, profile: 'development' }); // nothing is laid over
   });
 
   it('have their profile found under any legal name', () => {
     write('sharding.toml', '[profile.blue_green-2.database]', 'pool_size = 2');
-    expect(load({ profile: 'blue_green-2' })).toEqual({ database: { poolSize: 2 } });
+    expect(load({ profile: 'blue_green-2' })).toEqual({ database: { poolSize: 2 }, profile: 'blue_green-2' });
   });
 
   it('have a mistyped profile refused', () => {

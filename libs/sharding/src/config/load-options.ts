@@ -50,7 +50,7 @@ export function loadShardingOptions(load: LoadOptions = {}): ShardingOptions {
     ]);
   }
   if (problems.length > 0) throw configurationError([...problems, ...restProblems(overlay.options)]);
-  return overlay.options as ShardingOptions;
+  return { ...overlay.options, ...(profile !== undefined && { profile }) };
 }
 
 /** A variable that is set to nothing is not set. */
@@ -67,10 +67,11 @@ function unknownSections(layer: Record<string, unknown>): string[] {
 
 /** What `resolveOptions()` would say next. The function of a `custom` source may still come from code. */
 function restProblems(options: Record<string, unknown>): string[] {
-  const { database, tenancy } = options;
+  const { database, migrations, tenancy } = options;
   const custom = isRecord(tenancy) && tenancy['source'] === 'custom';
   const rest = {
     ...(database !== undefined && { database }),
+    ...(migrations !== undefined && { migrations }),
     ...(tenancy !== undefined && {
       tenancy: custom ? { ...tenancy, resolve: () => undefined } : tenancy,
     }),

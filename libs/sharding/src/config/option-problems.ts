@@ -13,7 +13,7 @@ const CODE_KEYS = [
   'crossShardAccess',
   'router',
   'groupOf',
-  'migrations',
+  'profile',
 ];
 
 /** Everything wrong with the shape of the options: unknown keys, wrong types, values out of range. Never a value. */
@@ -51,7 +51,8 @@ function sectionProblems({ section, types }: Schema, { value, path, style }: Pla
     .map((key) => unknownKey(`${path}.`, key, { known, style }));
   const broken = brokenRules(section, Object.fromEntries(known.map((key) => [key, value[key]])));
   const wrong = [...broken].map(([key, rules]) => `${path}.${keyAs(style, key)}: ${rules}`);
-  return [...unknown, ...wrong, ...shardProblems(value, path, style)];
+  const hasShards = section === SECTIONS.get('database');
+  return [...unknown, ...wrong, ...(hasShards ? shardProblems(value, path, style) : [])];
 }
 
 /** What `class-validator` finds, by key. It takes `null` for absent; here it is a mistake. */

@@ -1,5 +1,6 @@
 import { closest, distance } from 'fastest-levenshtein';
 import { ShardOptions } from '../shard.options.js';
+import { MigrationsOptions } from '../migrations.options.js';
 import { DatabaseOptions } from '../sharding.options.js';
 import { TenancyOptions } from '../tenancy.options.js';
 import { getMetadataStorage } from '../validators.js';
@@ -13,6 +14,7 @@ export type OptionClass = new () => object;
 export const SECTIONS: ReadonlyMap<string, OptionClass> = new Map<string, OptionClass>([
   ['database', DatabaseOptions],
   ['tenancy', TenancyOptions],
+  ['migrations', MigrationsOptions],
 ]);
 
 /** Entries of `[[database.shards]]`. */

@@ -52,6 +52,13 @@ describe('shards in an overlay', () => {
     });
   });
 
+  it('are not the migrations of the shards, whose list is replaced', () => {
+    const [one, other] = [{ shards: ['a.js', 'b.js'] }, { shards: [class Other {}] }];
+    expect(layOver(one, other)).toEqual(other);
+    expect(layOver(other, one)).toEqual(one);
+    expect(layOver(one, { shards: [] })).toEqual({ shards: [] });
+  });
+
   it('that repeat a name, or have none, stay for the check to name', () => {
     const overlay = { shards: [{ name: 'b', group: 1 }, { name: 'b', group: 2 }, { group: 3 }, 'x'] };
     const unnamed = { shards: [{ group: 9 }] };

@@ -13,11 +13,16 @@ export function layOver(
     if (value === undefined) continue;
     const below = merged[key];
     if (isRecord(below) && isRecord(value)) merged[key] = layOver(below, value);
-    else if (key === 'shards' && Array.isArray(below) && Array.isArray(value))
+    else if (key === 'shards' && isShardList(below) && Array.isArray(value))
       merged[key] = layShards(below, value);
     else merged[key] = value;
   }
   return merged;
+}
+
+/** As opposed to the migrations of the shards. */
+function isShardList(value: unknown): value is unknown[] {
+  return Array.isArray(value) && !value.some((entry) => ['string', 'function'].includes(typeof entry));
 }
 
 /** Each entry changes one shard of the base at most: a name that the overlay repeats stays a mistake to be reported. */

@@ -59,7 +59,15 @@ describe('settings', () => {
       reads: { readYourWrites: 'request', causalWaitMs: 100, probeIntervalMs: 1000 },
       cancelOnDisconnect: false,
       crossShard: { scatter: 'allow' },
-      migrations: { control: [], shards: [] },
+      migrations: {
+        control: [],
+        shards: [],
+        autoMigrate: 'development',
+        pendingMigrations: 'refuse',
+        lockTimeoutMs: 5000,
+        interleaveIdentities: true,
+        identityStride: 1024,
+      },
     });
     expect(settings.typeorm.options).toEqual({});
   });

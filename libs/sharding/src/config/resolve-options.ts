@@ -4,6 +4,7 @@ import { DatabaseOptions } from '../sharding.options.js';
 import { RESERVED_EXTRA_OPTIONS, RESERVED_TYPEORM_OPTIONS } from '../typeorm.options.js';
 import { configurationError } from './configuration-error.js';
 import { databaseProblems } from './database-problems.js';
+import { migrationProblems, migrationSettings } from './migration-settings.js';
 import { isRecord, shapeProblems } from './option-problems.js';
 import { tenancySettings } from './tenancy-settings.js';
 import type { ShardInput, ShardRouter } from '@app/routing';
@@ -74,10 +75,8 @@ export function resolveOptions(options: ShardingOptions, style: KeyStyle = 'code
     cancelOnDisconnect: database.cancelOnDisconnect ?? false,
     crossShard: crossShardSettings(database, options),
     typeorm: typeOrmSettings(options),
-    migrations: Object.freeze({
-      control: options.migrations?.control ?? [],
-      shards: options.migrations?.shards ?? [],
-    }),
+    migrations: migrationSettings(options.migrations),
+    ...(options.profile !== undefined && { profile: options.profile }),
   });
 }
 
@@ -107,6 +106,7 @@ function examine(options: ShardingOptions, style: KeyStyle): Examined {
     ...topologyProblems(inputs).map((problem) =>
       problem.startsWith('shards[') ? `database.${problem}` : `database.shards: ${problem}`,
     ),
+    ...migrationProblems({ ...options }, style),
     ...codeProblems(options),
   );
   return { problems, tenancy, database, inputs };
@@ -251,8 +251,10 @@ function codeProblems({
   createDataSource,
   crossShardAccess,
   groupOf,
+  profile,
 }: ShardingOptions): string[] {
   const problems: string[] = [];
+  if (profile !== undefined && typeof profile !== 'string') problems.push('profile: must be a string');
   if (typeorm !== undefined && !isRecord(typeorm)) problems.push('typeorm: must be an object');
   const options = isRecord(typeorm) ? typeorm : {};
   const extra = isRecord(options['extra']) ? options['extra'] : {};
