@@ -97,14 +97,16 @@ function assertScoped(entity: EntityClass, source: DataSource): void {
   }
   tenantScopeOf(entity);
   assertKnown(entity, source);
-  const problems = scopeProblems(source.entityMetadatas);
-  if (problems.length > 0) throw new ShardingError('invalid_topology', problems.join('; '));
 }
 
+/** One entity that reads the rows of tenants as somebody else's is a problem of all. */
 function assertKnown(entity: EntityClass, source: DataSource): void {
-  if (source.hasMetadata(entity)) return;
-  throw new ShardingError(
-    'invalid_topology',
-    `${entity.name} is not among the entities of the shards: add it to "entities"`,
-  );
+  if (!source.hasMetadata(entity)) {
+    throw new ShardingError(
+      'invalid_topology',
+      `${entity.name} is not among the entities of the shards: add it to "entities"`,
+    );
+  }
+  const problems = scopeProblems(source.entityMetadatas);
+  if (problems.length > 0) throw new ShardingError('invalid_topology', problems.join('; '));
 }

@@ -1,4 +1,3 @@
-import { shardedEntityOptions } from './sharded-entity.js';
 import { tenantColumnOf } from './tenant-conditions.js';
 import type { EntityMetadata } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
@@ -68,7 +67,7 @@ function relationProblems(metadata: EntityMetadata): string[] {
 /** TypeORM loads these by itself, unfiltered; a lazy relation on whatever database. */
 function loadProblems(metadata: EntityMetadata): string[] {
   const concerned = ({ inverseEntityMetadata }: RelationMetadata) =>
-    shardedEntityOptions(metadata.target) ?? shardedEntityOptions(inverseEntityMetadata.target);
+    tenantColumnOf(metadata) ?? tenantColumnOf(inverseEntityMetadata);
   const lazy = metadata.relations.filter((relation) => relation.isLazy && concerned(relation));
   const ids = metadata.relationIds.filter(
     ({ relation }) => !relation.isManyToOne && !relation.isOneToOneOwner && concerned(relation),
