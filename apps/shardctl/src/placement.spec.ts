@@ -41,8 +41,10 @@ describe('a key', () => {
   });
 
   it.each([
-    ['ghost/', undefined, 'unknown_shard'],
-    ['/7', undefined, 'out_of_topology'],
+    ['ghost/', undefined, 'invalid_pin'],
+    ['ghost/0', 0, 'invalid_pin'],
+    ['a/7', undefined, 'invalid_pin'],
+    ['/7', undefined, 'invalid_pin'],
     ['', 7, 'out_of_topology'],
   ])('with row %j and group %s has no shard (%s)', (text, group, code) => {
     expect(placeKey(acme, { topology, group }, row(text))).toMatchObject({ shard: null, error: { code } });

@@ -64,9 +64,12 @@ export function placeKey(
 ): Placement {
   const slot = slotOf(value);
   const found = directory ? obey(directory.pin, rules) : { group: rules.group ?? 0, reason: 'hash' as const };
-  const placed = { key: text, kind, ...NOTHING, slot, ...found };
+  const { group, reason } = found;
+  const note = 'note' in found ? found.note : null;
+  const placed = { key: text, kind, ...NOTHING, slot, group, reason, note };
   return settled(placed, () => {
     if (directory && Buffer.byteLength(text) > MAX_KEY_BYTES) throw tooLong();
+    if ('missing' in found) throw notConfigured(found.missing);
     return 'shard' in found
       ? rules.topology.byName(found.shard)
       : rules.topology.shardOfSlot(slot, found.group);
@@ -115,8 +118,14 @@ function obey(pin: PinFound | undefined, { topology, group }: PlacementRules) {
     return elsewhere(group, `its directory row says group ${pin.group}, which is ignored`);
   }
   const allowed = group ?? pin.group ?? 0;
+  if (pin.group !== undefined && !topology.hasGroup(pin.group)) {
+    return { group: allowed, reason: 'placed' as const, missing: `group ${pin.group}` };
+  }
   if (pin.shard === undefined) return { group: allowed, reason: 'placed' as const };
-  if (topology.has(pin.shard) && topology.byName(pin.shard).group !== allowed) {
+  if (!topology.has(pin.shard)) {
+    return { group: allowed, reason: 'pin' as const, missing: `shard ${JSON.stringify(pin.shard)}` };
+  }
+  if (topology.byName(pin.shard).group !== allowed) {
     return elsewhere(allowed, `its pin to ${pin.shard} leaves group ${allowed} and is ignored`);
   }
   return { group: allowed, reason: 'pin' as const, shard: pin.shard };
@@ -129,6 +138,13 @@ function settled(placement: Placement, find: () => TopologyShard): Placement {
   } catch (error) {
     return { ...placement, shard: null, error: failureOf(error) };
   }
+}
+
+function notConfigured(what: string): ShardingError {
+  return new ShardingError(
+    'invalid_pin',
+    `its directory row names ${what}, which is not configured: its requests are refused; mend the row`,
+  );
 }
 
 function byIdentifier(topology: Topology, group: number, member: number): TopologyShard {

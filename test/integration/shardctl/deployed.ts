@@ -30,3 +30,10 @@ export const OFFLINE = tomlOf({
   control: 'postgres://app:hush-control@127.0.0.1:1/control',
   shards: ['postgres://app:hush-0@127.0.0.1:1/shard0', 'postgres://app:hush-1@127.0.0.1:1/shard1'],
 });
+
+/** A shard of another group, to be put before `[tenancy]`. */
+export const GROUPS = `[[database.shards]]
+name = "eu0"
+primary_url = "postgres://app@127.0.0.1:1/eu0"
+group = 1
+`;

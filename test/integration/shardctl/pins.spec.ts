@@ -93,7 +93,12 @@ it('says the same as JSON', async () => {
     ],
     next_after: null,
   });
-  expect(await json(['unpin', 'acme', '--by', 'ann'])).toEqual({ key: 'acme', removed: true, by: 'ann' });
+  expect(await json(['unpin', 'acme', '--by', 'ann'])).toEqual({
+    key: 'acme',
+    removed: true,
+    note: null,
+    by: 'ann',
+  });
 });
 
 it('lists page by page and says how to go on', async () => {

@@ -9,7 +9,7 @@ export interface SignedOptions {
 
 /** Of every verb that changes the directory. */
 export function noteOption(): Option {
-  return new Option('--note <text>', 'why; kept with the row and in the log');
+  return new Option('--note <text>', 'why; kept in the log, and with the row');
 }
 
 export function byOption(): Option {
