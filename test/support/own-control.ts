@@ -46,6 +46,10 @@ export class OwnControl {
     return this.server.url('control');
   }
 
+  get shards(): readonly string[] {
+    return this.databases.shards;
+  }
+
   options(database: ShardingOptions['database'] = {}): ShardingOptions {
     const [lower = '', upper = ''] = this.databases.shards;
     return this.databases.options({
