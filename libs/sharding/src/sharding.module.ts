@@ -97,9 +97,10 @@ export class ShardingModule
   }
 
   /**
-   * Provides a `ShardedRepository` for each entity with `@ShardedEntity`, and each repository class of your own.
+   * Provides a `ShardedRepository` for each entity with `@ShardedEntity`, a `PlacedRepository` where it has a strategy,
+   * and each repository class of your own.
    *
-   * @throws ShardingError `invalid_topology` at boot for an entity without a tenant column
+   * @throws ShardingError `invalid_topology` at boot for an entity without a tenant column or a strategy
    */
   static forFeature(features: readonly Feature[]): DynamicModule {
     const providers = featureProviders(features);

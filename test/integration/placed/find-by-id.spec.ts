@@ -1,9 +1,11 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { ShardedUuid, ShardIdentifier, SlotUuid } from '@app/routing';
+import { HashRouter, ShardedUuid, ShardIdentifier, SlotUuid } from '@app/routing';
 import { Pins, shardedRepositoryToken, ShardedRepository } from '@app/sharding';
 import { expectNoConnections, freePort, waitFor } from '@test/support';
 import { Bank, outcome, Receipt, shardsOf, Wallet } from './bank.js';
 import type { INestApplication } from '@nestjs/common';
+import { controlDatabase } from '../../support/control-database.js';
+import type { Topology, TopologyShard } from '@app/routing';
 import type { Shards } from '@app/sharding';
 
 let bank: Bank;
@@ -180,6 +182,58 @@ it('a candidate that is down is an error only where the row is not found on anot
   await half.get(Pins).unpin('acme');
   await waitFor(async () => (await shardsOf(half).shardFor('acme')).name === 'shard0', { what: 'the unpin' });
   expect(await repository.findById(missing)).toBeNull();
+});
+
+it('an id leads to its row after the slot map has changed', async () => {
+  const wallet = await make('acme', 'ann');
+  const shardsNow = [
+    { name: 'shard0', primaryUrl: bank.urls[0]!, slots: [] },
+    { name: 'shard1', primaryUrl: bank.urls[1]!, slots: ['0-16383'] },
+  ];
+  const database = { primaryUrl: await controlDatabase(), shards: shardsNow };
+  const resharded = await bank.boot({ database });
+  await bank.query(1, `insert into wallets values ($1, 'acme', 'moved', 1)`, [wallet.id]);
+  const repository = resharded.get<ShardedRepository<Wallet>>(shardedRepositoryToken(Wallet));
+  expect(await repository.findById(wallet.id)).toEqual({ ...whole(wallet), owner: 'moved' });
+});
+
+it('an id leads into the group of its tenant', async () => {
+  const grouped = await bank.boot({ groupOf: (key) => (key === 'acme' ? 1 : 0) });
+  const repository = grouped.get<ShardedRepository<Wallet>>(shardedRepositoryToken(Wallet));
+  const wallet = await repository.for('acme').save({ owner: 'ann', amount: 1 });
+  expect([SlotUuid.group(wallet.id), await bank.where('wallets', 'id')]).toEqual([
+    1,
+    { shard2: [wallet.id] },
+  ]);
+  expect(await repository.findById(wallet.id)).toEqual(whole(wallet));
+  const shard0 = SlotUuid.generate<Wallet>('acme');
+  expect(await outcome(repository.for('acme').insert({ id: shard0, owner: 'x' }))).toBe('invalid_id');
+});
+
+describe('a router of one’s own', () => {
+  class Sends extends HashRouter {
+    constructor(private readonly where: string) {
+      super();
+    }
+
+    override shardsOfSlot(_slot: number, topology: Topology): readonly TopologyShard[] {
+      const named = { name: this.where, index: 9, group: 0, slotCount: 0 };
+      return [topology.has(this.where) ? topology.byName(this.where) : named];
+    }
+  }
+
+  it.each([
+    ['shard1', { owner: 'sent' }],
+    ['shard2', 'residency_violation'],
+    ['nowhere', 'out_of_topology'],
+  ])('that sends keys of a slot to %s', async (where, answer) => {
+    const sending = await bank.boot({ router: new Sends(where) });
+    const repository = sending.get<ShardedRepository<Wallet>>(shardedRepositoryToken(Wallet));
+    const id = SlotUuid.generate<Wallet>('acme');
+    await bank.query(1, `insert into wallets values ($1, 'acme', 'sent', 1)`, [id]);
+    const found = await outcome(repository.findById(id));
+    expect(typeof answer === 'string' ? found : { owner: (found as Wallet).owner }).toEqual(answer);
+  });
 });
 
 it('an entity without @ShardedId says so', async () => {

@@ -41,6 +41,7 @@ describe('entities of several shards', () => {
     expect(await outcome(customers.save([{ id: '2', country: 'DE' }, { id: '3' }]))).toBe('no_placement');
     expect(await bank.where('customers', 'id')).toEqual({});
     expect(await customers.save([])).toEqual([]);
+    expect(await customers.insert([])).toEqual({ identifiers: [], generatedMaps: [] });
   });
 });
 
@@ -78,6 +79,17 @@ describe('an entity that was loaded', () => {
     customer.name = 'new';
     await customers.save(customer);
     expect(await customers.findOneBy({ country: 'DE', id: customer.id })).toEqual({ ...customer });
+  });
+
+  it('is moved by an insert there and a delete here', async () => {
+    const customer = { ...ann };
+    await customers.insert(customer);
+    customer.country = 'MX';
+    await customers.insert(customer);
+    await customers.delete({ country: 'DE', id: '1' });
+    customer.name = 'moved';
+    await customers.save(customer);
+    expect(await bank.where('customers', 'name')).toEqual({ shard2: ['moved'] });
   });
 
   it('is known to the repositories that were made of the one that loaded it', async () => {

@@ -1,3 +1,4 @@
+import { InsertResult } from 'typeorm';
 import { ShardingError } from '@app/routing';
 import { promised } from '../../shards/maybe-promise.js';
 import { shardedIdOf } from '../sharded-id.decorator.js';
@@ -9,7 +10,6 @@ import { firstFound } from './first-found.js';
 import { named } from './loaded-entities.js';
 import { noPlacement } from './placement.js';
 import type { DeleteResult, EntityManager, ObjectLiteral, SaveOptions, UpdateResult } from 'typeorm';
-import type { InsertResult } from 'typeorm';
 import type { Shard } from '../../shards/shard.js';
 import type { ShardDb } from '../../shards/shard-db.js';
 import type { LoadedEntities } from './loaded-entities.js';
@@ -37,6 +37,7 @@ export class PlacedWriter {
 
   async insert(entities: ObjectLiteral[]): Promise<InsertResult> {
     const { loaded } = this.#parts;
+    if (entities.length === 0) return new InsertResult();
     const targets = await this.#targets(entities, ({ shards }) => shards[0]);
     const shard = this.#only(targets.map((target) => target.shard));
     entities.forEach((entity, index) => this.#identify(entity, targets[index]));
@@ -110,7 +111,7 @@ export class PlacedWriter {
   #unplaced(): never {
     const own = shardedIdOf(this.#target);
     const id = own
-      ? ` (an id of ShardedUuid.generate or SlotUuid.generate), or use on(db)`
+      ? ' (an id of ShardedUuid.generate or SlotUuid.generate), or use on(db)'
       : ', or use on(db)';
     throw noPlacement(this.#name, `an entity is written: give it what the strategy asks for${id}`);
   }

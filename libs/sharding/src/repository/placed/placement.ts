@@ -72,9 +72,10 @@ export class Placement {
     return chain(this.#resolved(place), (found) => found?.shards);
   }
 
-  #resolved(place: Place | undefined): MaybePromise<PlacedAt | undefined> {
-    if (place === undefined) return undefined;
+  #resolved(place: Place | null | undefined): MaybePromise<PlacedAt | undefined> {
+    if (place === undefined || place === null) return undefined;
     const { shards, unregistered } = this.#parts;
+    if (!isPlace(place)) throw noPlace(this.metadata.name);
     const found = shards.shardsOfPlace(place, unregistered.options);
     return chain(found, (all) => ({ place, shards: all }));
   }
@@ -83,6 +84,18 @@ export class Placement {
 function complete(all: readonly (Places | undefined)[]): readonly Places[] | undefined {
   const known = all.flatMap((one) => (one ? [one] : []));
   return known.length > 0 && known.length === all.length ? known : undefined;
+}
+
+function isPlace(place: unknown): boolean {
+  return typeof place === 'object' && place !== null && ('member' in place || 'slot' in place);
+}
+
+/** The answer is not echoed: it may be of a row. */
+function noPlace(entity: string): ShardingError {
+  return new ShardingError(
+    'no_placement',
+    `the strategy of ${entity} answered with what is no place: answer with a ShardIdentifier, { group, slot } or undefined`,
+  );
 }
 
 /** @param remedy what to pass instead */
