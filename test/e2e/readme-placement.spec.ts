@@ -5,7 +5,7 @@ import { DirectoryConnection, Pins, Shards } from '@app/sharding';
 import { bootApp, deployment, type Deployment } from '../support/deployment.js';
 import type { INestApplication, Type } from '@nestjs/common';
 import type { ShardRouter } from '@app/routing';
-import type { ShardingRootOptions } from '@app/sharding';
+import type { DatabaseOptions, ShardingRootOptions } from '@app/sharding';
 
 /** The README's snippets about placement, run as they are written. */
 const FOLDER = resolve('test/.tmp/readme-placement');
@@ -139,16 +139,18 @@ describe('a whale router', () => {
 
 it('groups hold the tenants that were placed in them', async () => {
   place = await deployment(2);
-  const snippet = await load<{ CustomersService: Type<Customers>; residency: ShardingRootOptions }>(
-    'residency.ts',
-  );
+  const snippet = await load<{
+    CustomersService: Type<Customers>;
+    residency(database: DatabaseOptions): ShardingRootOptions;
+  }>('residency.ts');
   const { CustomersService, residency } = snippet;
   const shards = place.shards.map((primaryUrl, index) => ({
     name: index === 0 ? 'eu' : 'swiss',
     primaryUrl,
     group: 7 * index,
   }));
-  const sharding = { ...place.options({ shards, directoryShardRouter: true }), ...residency };
+  const options = place.options({ shards });
+  const sharding = { ...options, ...residency(options.database) };
   const customers = (await boot(sharding, [CustomersService])).get(CustomersService);
   expect([await customers.create('acme', 'CH'), await customers.create('globex', 'DE')]).toEqual([7, 0]);
   await expect(customers.create('hooli', 'US')).rejects.toThrow('data from US');

@@ -241,8 +241,14 @@ it('needs a control database', async () => {
   }
 });
 
-it('writes the directory also where another router is in use', async () => {
-  const hashed = await placed.boot();
+it('writes the directory also where another router is in use, and says once that nobody obeys', async () => {
+  const own = new RecordedLog();
+  const hashed = await placed.boot({}, {}, { logger: own });
   await hashed.get(Pins).pin('acme', 'shard1');
-  expect([await placesOf(hashed, 'acme'), (await rows()).length]).toEqual([['shard0'], 1]);
+  await hashed.get(Pins).pin('globex', 'shard0');
+  expect([await placesOf(hashed, 'acme'), (await rows()).length]).toEqual([['shard0'], 2]);
+  expect(own.of('pins').filter((line) => line.startsWith('warn'))).toEqual([
+    'warn: no DirectoryRouter is in use here: nobody routes by the pins; set [database] directory_shard_router = true, or give a router that asks a DirectoryRouter',
+  ]);
+  expect(log.of('pins').filter((line) => line.startsWith('warn'))).toEqual([]);
 });

@@ -72,6 +72,20 @@ describe('place by group', () => {
     ]);
   });
 
+  it('promises no group that no router keeps', async () => {
+    const database = { ...grouped.database(), directoryShardRouter: false };
+    const app = await boot({ database, groupOf: byPrefix });
+    const pins = app.get(Pins);
+    await expect(pins.place('acme', { group: 7 })).rejects.toMatchObject({
+      code: 'invalid_topology',
+      message:
+        'no DirectoryRouter is in use, so that nobody would keep the key in group 7: set [database] directory_shard_router = true, or give a router that asks a DirectoryRouter',
+    });
+    expect([await pins.list(), await placesOf(app, 'acme')]).toEqual([[], ['shard0']]);
+    expect([await pins.place('acme', { group: 0 }), await pins.place('eu-1', { group: 7 })]).toEqual([0, 7]);
+    expect(await placesOf(app, 'acme', 'eu-1')).toEqual(['shard0', 'eu0']);
+  });
+
   it('is part of the transaction of its caller', async () => {
     const app = await boot();
     const control = app.get<DataSource>(CONTROL_DATA_SOURCE);

@@ -41,6 +41,8 @@ interface PinsParts {
   readonly control: Control | undefined;
   readonly connection: DirectoryConnection;
   readonly selector: ShardSelector<unknown> | undefined;
+  /** Where the rows are obeyed: by a directory of this application, or `elsewhere`, in others. Default: `here`. */
+  readonly obeyed?: 'here' | 'elsewhere';
 }
 
 const PAGE = 1000;
@@ -54,11 +56,12 @@ const APPLIED_MS = 1000;
  */
 export class Pins {
   readonly #logger = new Logger('pins');
+  #warned = false;
 
   constructor(private readonly parts: PinsParts) {}
 
   /**
-   * Pins a key to a shard of its group.
+   * Pins a key to a shard of its group. Where no `DirectoryRouter` is in use the log says that nobody routes by it.
    *
    * @throws ShardingError `unknown_shard`, `invalid_routing_key`; `residency_violation` for a shard outside the key's group
    */
@@ -76,6 +79,7 @@ export class Pins {
       const written = own ? await inserted(manager, PIN, values) : await changed(manager, PIN_PLACED, values);
       if (!written) throw outside(`shard "${shard}" is in group ${group}, where nothing has placed the key`);
     });
+    this.#warnUnobeyed();
     this.#audit(
       `${JSON.stringify(key)} is pinned to ${shard}; rows that it has elsewhere were not moved`,
       options,
@@ -99,7 +103,8 @@ export class Pins {
    *
    * @returns the group
    * @throws ShardingError `out_of_topology` for a group without shards; `residency_violation` where the key is in another
-   *   group; `invalid_options` for attributes without a `shardSelector`
+   *   group; `invalid_topology` where no `DirectoryRouter` is in use, which alone routes by that row; `invalid_options` for
+   *   attributes without a `shardSelector`
    */
   async place(key: string, options: PlaceOptions): Promise<number> {
     assertPinnable(key);
@@ -108,6 +113,7 @@ export class Pins {
     const shards = topology.shardsOfGroup(group).map(({ name }) => name);
     const stated = groupOf?.(key);
     if (stated !== undefined && stated !== group) throw outside(`groupOf says group ${stated}, not ${group}`);
+    if ((stated ?? 0) !== group && !this.#obeyed) throw unobeyed(group);
     await this.#write(options, async (manager) => {
       const values = [key, group, options.note ?? null, shards];
       if (await inserted(manager, PLACE, values)) return;
@@ -136,6 +142,17 @@ export class Pins {
     const { control } = this.parts;
     if (control) return control;
     throw new ShardingError('invalid_topology', 'pins need a control database: set [database] primary_url');
+  }
+
+  get #obeyed(): boolean {
+    const { connection, obeyed } = this.parts;
+    return obeyed === 'elsewhere' || connection.opened.length > 0;
+  }
+
+  #warnUnobeyed(): void {
+    if (this.#obeyed || this.#warned) return;
+    this.#warned = true;
+    this.#logger.warn(`no DirectoryRouter is in use here: nobody routes by the pins; ${ENABLE}`);
   }
 
   async #groupFor(options: PlaceOptions): Promise<number> {
@@ -218,6 +235,15 @@ function assertPinnable(key: string): void {
     throw new ShardingError('invalid_routing_key', 'the directory has rows for strings only');
   }
   assertShort(key);
+}
+
+const ENABLE = 'set [database] directory_shard_router = true, or give a router that asks a DirectoryRouter';
+
+function unobeyed(group: number): ShardingError {
+  return new ShardingError(
+    'invalid_topology',
+    `no DirectoryRouter is in use, so that nobody would keep the key in group ${group}: ${ENABLE}`,
+  );
 }
 
 function outside(why: string): ShardingError {

@@ -18,7 +18,7 @@ export async function withPins<T>(settings: ShardingSettings, work: (pins: Pins)
     const { control } = fleet;
     const { directory, topology, groupOf } = settings;
     const connection = new DirectoryConnection(control?.database, directory, { topology, groupOf });
-    return await work(new Pins({ control, connection, selector: undefined }));
+    return await work(new Pins({ control, connection, selector: undefined, obeyed: 'elsewhere' }));
   } finally {
     await fleet.close();
   }
