@@ -1,11 +1,12 @@
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomInt } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { DirectoryConnection, DirectoryRouter, Pins } from '@app/sharding';
 import { HashRouter, routeKey } from '@app/routing';
 import { waitFor } from '@test/support';
 import { withClient } from '../support/admin-query.js';
 import { bootApp, deployment, type Deployment } from '../support/deployment.js';
-import { RunningDirectory } from '../support/own-control.js';
+import { OwnControl, RunningDirectory } from '../support/own-control.js';
 import type pg from 'pg';
 
 /** Re-pins under look-ups: an answer that is older than a change never comes back once the change was applied (P7). */
@@ -17,6 +18,9 @@ const SEED = Number(process.env['DIRECTORY_SEED'] ?? randomInt(2 ** 31));
 /** Of the last statement that changed anything: the others are not announced. */
 const CHANGED = 'select max(revision) as revision from _sharding_directory_changes';
 
+/** What the network takes for each way. */
+const LATE_MS = 150;
+
 let databases: Deployment;
 let running: RunningDirectory;
 
@@ -24,7 +28,7 @@ beforeAll(async () => {
   databases = await deployment(2);
 });
 afterEach(async () => {
-  await running.app.close();
+  await running?.app.close();
   await databases.query('control', 'truncate _sharding_directory');
 });
 
@@ -171,3 +175,37 @@ it('Pins and plain SQL that want the same rows in another order both get through
   });
   expect(await running.route('mine')).toBe('shard1');
 });
+
+it('answers that come later than the news of a change are not kept', async () => {
+  const control = await OwnControl.start();
+  try {
+    await control.pin('other', 'shard0');
+    await control.pin('acme', 'shard0');
+    const options = { directorySnapshotMax: 1, maintenanceUrl: control.direct };
+    const late = await control.boot(options); // the listener is not behind the slow proxy, the pool is
+    await late.route('warm');
+    control.proxy.delay(LATE_MS);
+    let overtaken = 0;
+    for (let round = 0; round < 20 && overtaken < 3; round++) {
+      const [from, to] = round % 2 === 0 ? ['shard0', 'shard1'] : ['shard1', 'shard0'];
+      await control.pin('acme', from); // nothing is kept of it now
+      await revisionOf(control, late);
+      const slow = late.route('acme');
+      await pause(1.2 * LATE_MS); // the server has read it, and its answer is under way
+      await control.pin('acme', to);
+      await revisionOf(control, late);
+      if ((await slow) === from) overtaken++;
+      expect(await late.route('acme')).toBe(to);
+    }
+    expect(overtaken).toBe(3);
+    control.proxy.heal();
+  } finally {
+    await control.dispose();
+  }
+}, 60_000);
+
+async function revisionOf(control: OwnControl, late: RunningDirectory): Promise<void> {
+  const [row] = await control.sql('select revision from _sharding_revision');
+  const applied = async () => late.directory.revision >= Number(row!['revision']);
+  await waitFor(applied, { what: 'the change to be heard of', everyMs: 2 });
+}
