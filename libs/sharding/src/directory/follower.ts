@@ -52,7 +52,7 @@ export class Follower {
   readonly #ways: Ways;
   /** A step is for all that wait for it, so it belongs to no request. */
   readonly #outside = new AsyncResource('nestjs-sharding.directory');
-  /** When the process was last seen to run, on the clock of `performance.now()`. */
+  /** When the loop was last seen to run, on the clock of `performance.now()`: a busy process may run, and the loop not. */
   #ranAt = Infinity;
   #standstills = 0;
   /** After so many standstills a whole step was made. */
@@ -69,10 +69,10 @@ export class Follower {
     return this.#stop.signal.aborted;
   }
 
-  /** Whether the process stood still and has not asked since: what changed meanwhile only a {@link freshStep} tells. */
+  /** Whether the loop stood still and has not asked since: what changed meanwhile only a {@link freshStep} tells. */
   get stoodStill(): boolean {
-    this.#runs();
-    return this.#standstills > this.#askedAfter && !this.stopped;
+    if (this.stopped) return false;
+    return this.#standstills > this.#askedAfter || performance.now() - this.#ranAt > STILL_MS;
   }
 
   /** Begins the loop. */
