@@ -14,7 +14,13 @@ export type { MetricsOptions, MetricsRegistry } from './metrics/metrics-paths.js
 export { CONTROL_MIGRATIONS, SHARD_MIGRATIONS } from './migrations/framework/framework-migrations.js';
 export type { FrameworkMigration } from './migrations/framework/framework-migrations.js';
 export { migrate } from './migrations/migrate.js';
-export type { MigrationLog } from './migrations/migrate.js';
+export type { MigrateOptions, MigrationLog } from './migrations/migrate.js';
+export { migrationStatus } from './migrations/migration-status.js';
+export type { TargetStatus } from './migrations/migration-status.js';
+export type { MigrationProgress } from './migrations/run-targets.js';
+export { MigrationFailed } from './migrations/target-result.js';
+export type { TargetFailure, TargetResult, TargetState } from './migrations/target-result.js';
+export { MigrationsOptions } from './migrations.options.js';
 export { CrossShardFinder } from './repository/cross-shard-finder.decorator.js';
 export type { CrossShardFanOut, CrossShardTarget } from './repository/cross-shard-reads.js';
 export { CrossShard } from './repository/cross-shard.decorator.js';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { migrate, resolveOptions, Shards, type ShardDb } from '@app/sharding';
+import { migrate, resolveOptions, Shards, type MigrateOptions, type ShardDb } from '@app/sharding';
 import { FaultProxy } from '@test/support';
 import { Note } from '../../support/deployment.js';
 import { POOLERS, PooledDeployment } from '../../support/poolers.js';
@@ -136,14 +136,19 @@ describe.each(POOLERS)('one server connection behind %s', (_name, start) => {
         await runner.query('drop table made');
       }
     }
-    const migrateBy = (maintenance: object) => {
+    const migrateBy = (maintenance: object, choice: MigrateOptions = { shard: 'shard0' }) => {
       const shards = [{ name: 'shard0', primaryUrl: place.pooler.url(place.direct), ...maintenance }];
       const options = { ...place.options({ shards }), migrations: { shards: [SetsLimits1764460800000] } };
-      return migrate(resolveOptions(options), () => undefined);
+      return migrate(resolveOptions(options), () => undefined, choice);
     };
 
-    it('that use the session need maintenance_url, and say so', async () => {
-      await expect(migrateBy({})).rejects.toMatchObject({ code: 'migration_failed', cause: refused });
+    it('hold a lock in their session, so they need maintenance_url, and say so', async () => {
+      await expect(migrateBy({}, {})).rejects.toMatchObject({
+        code: 'invalid_options',
+        message:
+          'control, shard:shard0: migrations hold a lock in their session, which a transaction-mode pooler does not keep; set maintenance_url, a direct connection',
+      });
+      await expect(migrateBy({ pooler: 'none' })).rejects.toMatchObject({ code: 'migration_failed' });
       await migrateBy({ maintenanceUrl: place.direct });
       expect(await place.query(`select to_regclass('made')::text as made`)).toEqual([{ made: 'made' }]);
     });

@@ -1,78 +1,163 @@
-import { DataSource } from 'typeorm';
 import { ShardingError } from '@app/routing';
-import { applyFramework } from './framework/apply-framework.js';
-import { CONTROL_MIGRATIONS, SHARD_MIGRATIONS } from './framework/framework-migrations.js';
-import { Database } from '../shards/database.js';
-import { failureCode } from '../shards/database-failure.js';
-import type { FrameworkMigration } from './framework/framework-migrations.js';
-import type { MigrationList } from '../typeorm.options.js';
-import type { DatabaseSettings, ShardingSettings } from '../sharding.settings.js';
+import { applyStep, frameworkStep, ownStep, type Step } from './apply-migration.js';
+import { appliedIn, closed, inSession, migrationDatabase } from './migration-session.js';
+import { assertSessions, migrationTargets } from './migration-target.js';
+import { differenceOf, migrationsTable, readApplied, type Applied } from './read-applied.js';
+import { runTargets } from './run-targets.js';
+import { failureText, MigrationFailed, targetFailure } from './target-result.js';
+import type { ShardingSettings } from '../sharding.settings.js';
+import type { LockPatience } from './lock-retries.js';
+import type { LockWait } from './migration-lock.js';
+import type { MigrationSession } from './migration-session.js';
+import type { MigrationTarget, TargetChoice } from './migration-target.js';
+import type { RunOrder } from './run-targets.js';
+import type { TargetResult } from './target-result.js';
 
 /** One line for the operator, always with `target=`. */
 export type MigrationLog = (line: string) => void;
 
-interface Target {
-  readonly database: DatabaseSettings;
-  readonly framework: readonly FrameworkMigration[];
-  readonly migrations: MigrationList;
+/** How carefully a target is changed. */
+export interface MigrationLimits {
+  /** How long to wait for another migrator. Default 600000. */
+  readonly waitMs?: number;
+  /** Of each wait for a lock. Default: that of the settings, 5000. */
+  readonly lockTimeoutMs?: number;
+  /** How often a migration that gets no lock is tried. Default 6. */
+  readonly lockAttempts?: number;
+  /** Cancels what runs; its transaction is rolled back. */
+  readonly signal?: AbortSignal;
+}
+
+export interface MigrateOptions extends TargetChoice, Omit<RunOrder, 'stopsAt'>, MigrationLimits {
+  /** A target that cannot be reached: `fail` (default) stops there, `skip` goes on with the others. */
+  readonly unreachable?: 'fail' | 'skip';
 }
 
 /**
  * Runs the migrations on every target: control, then the shards in declaration order; on each the library's own come
  * first. Stops at the first failure; what is already applied is skipped, so the same call again goes on where it
- * stopped. One transaction per migration.
+ * stopped. One transaction per migration, none for one with `transaction = false`. Each target is held by a lock
+ * meanwhile: two migrators never meet.
  *
- * @throws ShardingError `migration_failed` naming the target
+ * @returns one result a target, in their order; all `done` or `skipped` but for those behind a canary that was not
+ * confirmed, and those that `unreachable: 'skip'` passed over
+ * @throws MigrationFailed (`migration_failed`) with the results; ShardingError `invalid_options` and `unknown_shard` before
+ * anything was touched
  */
-export async function migrate(settings: ShardingSettings, log: MigrationLog): Promise<void> {
-  const targets = targetsOf(settings);
-  for (const [index, target] of targets.entries()) {
-    const name = target.database.target;
-    try {
-      const applied = await migrateTarget(settings, target);
-      log(`target=${name} ${applied.length === 0 ? 'up to date' : `applied ${applied.join(', ')}`}`);
-    } catch (cause) {
-      const rest = targets.slice(index + 1).map(({ database }) => database.target);
-      log(`target=${name} failed (${failureCode((cause as Error).cause ?? cause) ?? (cause as Error).name})`);
-      for (const missed of rest) log(`target=${missed} not attempted`);
-      throw new ShardingError(
-        'migration_failed',
-        `the migrations of ${name} failed; mend the cause and run again: targets before it are skipped`,
-        { cause },
+export async function migrate(
+  settings: ShardingSettings,
+  log: MigrationLog,
+  options: MigrateOptions = {},
+): Promise<readonly TargetResult[]> {
+  const targets = await migrationTargets(settings, options);
+  assertSessions(targets);
+  const causes = new Map<string, unknown>();
+  const skips = ({ target }: TargetResult) =>
+    options.unreachable === 'skip' && isUnreachable(causes.get(target));
+  const results = await runTargets(targets, { ...options, stopsAt: (result) => !skips(result) }, (target) =>
+    migrateTarget(target, { settings, log, options, causes }),
+  );
+  for (const { target, state } of results)
+    if (state === 'not_attempted') log(`target=${target} not attempted`);
+  const failed = results.filter((result) => result.state === 'failed' && !skips(result));
+  const [first] = failed;
+  if (!first) return results;
+  throw new MigrationFailed(
+    `the migrations of ${failed.map(({ target }) => target).join(', ')} failed; mend the cause and run again: targets before it are skipped`,
+    results,
+    causes.get(first.target),
+  );
+}
+
+function isUnreachable(error: unknown): boolean {
+  return error instanceof ShardingError && error.code === 'shard_unavailable';
+}
+
+interface Run {
+  readonly settings: ShardingSettings;
+  readonly log: MigrationLog;
+  readonly options: MigrationLimits;
+  /** Filled with what the failed targets threw. */
+  readonly causes: Map<string, unknown>;
+}
+
+/** Never rejects. */
+async function migrateTarget(target: MigrationTarget, run: Run): Promise<TargetResult> {
+  const { log, causes, settings } = run;
+  const began = performance.now();
+  const names: string[] = [];
+  const at: { step?: string } = {};
+  const database = migrationDatabase(settings, target);
+  try {
+    const limitMs = 2 * target.settings.connectTimeoutMs;
+    if (stepsOf(target, await appliedIn(database, settings, limitMs)).length > 0) {
+      await inSession(database, waitOf(target, run), (session) =>
+        applyAll(session, { target, run, names, at }),
       );
     }
-  }
-}
-
-function targetsOf({ control, shards, unsharded, migrations }: ShardingSettings): Target[] {
-  const ownOfControl = unsharded ? [...migrations.control, ...migrations.shards] : migrations.control;
-  const onControl = { framework: CONTROL_MIGRATIONS, migrations: ownOfControl };
-  const onShards = { framework: SHARD_MIGRATIONS, migrations: migrations.shards };
-  return [
-    ...(control ? [{ database: control, ...onControl }] : []),
-    ...(unsharded ? [] : shards.map(({ primary }) => ({ database: primary, ...onShards }))),
-  ];
-}
-
-async function migrateTarget({ typeorm }: ShardingSettings, target: Target): Promise<string[]> {
-  const { maintenanceUrl, ...settings } = target.database;
-  const { options, subscribers } = typeorm;
-  const url = maintenanceUrl ?? settings.url;
-  const pooler = maintenanceUrl ? 'none' : settings.pooler;
-  const create = typeorm.createDataSource ?? ((_target, _role, given) => new DataSource(given));
-  const createDataSource: typeof create = (name, role, given) =>
-    create(name, role, { ...given, migrations: [...target.migrations] });
-  const database = new Database({
-    settings: { ...settings, url, pooler, poolSize: 1, statementTimeoutMs: 0, idleInTransactionTimeoutMs: 0 },
-    typeorm: { options, subscribers, shardEntities: [], controlEntities: [], createDataSource },
-    entities: [],
-  });
-  try {
-    const source = await database.open();
-    const framework = await applyFramework(source, target.framework);
-    const own = source.migrations.length > 0 ? await source.runMigrations({ transaction: 'each' }) : [];
-    return [...framework, ...own.map(({ name }) => name)];
+    const state = names.length === 0 ? 'skipped' : 'done';
+    return told(log, { target: target.name, state, names, ms: performance.now() - began });
+  } catch (error) {
+    causes.set(target.name, error);
+    const failure = targetFailure(error, at.step);
+    return told(log, { target: target.name, state: 'failed', names, ms: performance.now() - began, failure });
   } finally {
-    await database.close(0);
+    await closed(database);
   }
+}
+
+function told(log: MigrationLog, result: TargetResult): TargetResult {
+  const { target, state, names, failure } = result;
+  if (state === 'skipped') log(`target=${target} up to date`);
+  if (names.length > 0) log(`target=${target} applied ${names.join(', ')}`);
+  if (failure) log(`target=${target} failed ${failureText(failure)}`);
+  return result;
+}
+
+interface Work {
+  readonly target: MigrationTarget;
+  readonly run: Run;
+  readonly names: string[];
+  readonly at: { step?: string };
+}
+
+/** Looks again: whoever held the lock before may have done it. */
+async function applyAll(session: MigrationSession, { target, run, names, at }: Work): Promise<void> {
+  const applied = await readApplied(session.client, migrationsTable(run.settings));
+  for (const step of stepsOf(target, applied)) {
+    at.step = step.name;
+    await applyStep(session, step, patienceOf(target, run, step));
+    names.push(step.name);
+    delete at.step;
+  }
+}
+
+function stepsOf(target: MigrationTarget, applied: Applied): Step[] {
+  const pending = new Set(differenceOf(target, applied).pending);
+  return [...target.framework.map(frameworkStep), ...target.own.map(ownStep)].filter(({ name }) =>
+    pending.has(name),
+  );
+}
+
+const DEFAULT_WAIT_MS = 600_000;
+const DEFAULT_LOCK_ATTEMPTS = 6;
+
+export function waitOf({ name }: MigrationTarget, { log, options }: Pick<Run, 'log' | 'options'>): LockWait {
+  return { target: name, waitMs: options.waitMs ?? DEFAULT_WAIT_MS, signal: options.signal, log };
+}
+
+export function patienceOf(
+  { name }: MigrationTarget,
+  { settings, log, options }: Omit<Run, 'causes'>,
+  step: Step,
+): LockPatience {
+  const lockAttempts = options.lockAttempts ?? DEFAULT_LOCK_ATTEMPTS;
+  return {
+    lockTimeoutMs: options.lockTimeoutMs ?? settings.migrations.lockTimeoutMs,
+    lockAttempts,
+    signal: options.signal,
+    note: (text) => log(`target=${name} ${text}`),
+    again: (attempt) =>
+      log(`target=${name} ${step.name} got no lock, attempt ${attempt} of ${lockAttempts}; tries again`),
+  };
 }

@@ -1,0 +1,84 @@
+import { ShardingError } from '@app/routing';
+import type { MigrationTarget } from './migration-target.js';
+import type { TargetResult } from './target-result.js';
+
+/** Told when a target has ended. */
+export interface MigrationProgress {
+  readonly finished: number;
+  readonly total: number;
+  readonly result: TargetResult;
+}
+
+/** In which order targets run. */
+export interface RunOrder {
+  /** Targets at a time, behind control and the canary. Default 1. */
+  readonly parallel?: number;
+  /** The name of the shard that goes first and alone. */
+  readonly canary?: string;
+  /** Whether the others may follow the canary; what is left is then not attempted. Default: they may. */
+  readonly afterCanary?: (canary: TargetResult) => Promise<boolean>;
+  readonly progress?: (progress: MigrationProgress) => void;
+  /** Whether a failure stops the others; always by default. */
+  readonly stopsAt?: (result: TargetResult) => boolean;
+}
+
+/** One result a target, in their order. Stops at the first failure; what runs already comes to its end. */
+export async function runTargets(
+  targets: readonly MigrationTarget[],
+  order: RunOrder,
+  run: (target: MigrationTarget) => Promise<TargetResult>,
+): Promise<TargetResult[]> {
+  const results = targets.map<TargetResult>(({ name }) => notAttempted(name));
+  const { stopsAt = () => true, progress } = order;
+  let finished = 0;
+  let stopped = false;
+  const runOne = async (target: MigrationTarget): Promise<TargetResult> => {
+    const result = await run(target);
+    results[targets.indexOf(target)] = result;
+    stopped ||= result.state === 'failed' && stopsAt(result);
+    progress?.({ finished: ++finished, total: targets.length, result });
+    return result;
+  };
+  for (const { members, width, asks } of stagesOf(targets, order)) {
+    const queue = members.values(); // shared by all lanes
+    const lane = async () => {
+      for (const target of queue) {
+        if (stopped) return;
+        const result = await runOne(target);
+        if (asks && !stopped) stopped = !(await asks(result));
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(width, members.length) }, lane));
+  }
+  return results;
+}
+
+interface Stage {
+  readonly members: readonly MigrationTarget[];
+  readonly width: number;
+  readonly asks?: RunOrder['afterCanary'];
+}
+
+function stagesOf(targets: readonly MigrationTarget[], order: RunOrder): Stage[] {
+  const { parallel: width = 1, canary, afterCanary } = order;
+  const control = targets.filter(({ shard }) => shard === undefined);
+  const shards = targets.filter(({ shard }) => shard !== undefined);
+  const first = shards.filter(({ shard }) => shard === canary);
+  if (canary !== undefined && first.length === 0) {
+    const known = shards.map(({ shard }) => shard).join(', ');
+    throw new ShardingError(
+      'unknown_shard',
+      `unknown shard "${canary}" for the canary; known shards: ${known}`,
+    );
+  }
+  const rest = shards.filter(({ shard }) => canary === undefined || shard !== canary);
+  return [
+    { members: control, width: 1 },
+    { members: first, width: 1, ...(afterCanary && rest.length > 0 && { asks: afterCanary }) },
+    { members: rest, width },
+  ];
+}
+
+export function notAttempted(target: string): TargetResult {
+  return { target, state: 'not_attempted', names: [], ms: 0 };
+}

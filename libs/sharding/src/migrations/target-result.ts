@@ -1,0 +1,56 @@
+import { ShardingError } from '@app/routing';
+import { failureCode } from '../shards/database-failure.js';
+
+/** What came of one target: `skipped` had nothing to do, `not_attempted` came behind a failure. */
+export type TargetState = 'done' | 'skipped' | 'failed' | 'not_attempted';
+
+/** Why a target failed. */
+export interface TargetFailure {
+  /** SQLSTATE, code of the system, or of a `ShardingError`. */
+  readonly code: string;
+  readonly message: string;
+  /** The migration that failed, where it was one. */
+  readonly migration?: string;
+}
+
+export interface TargetResult {
+  /** `control` or `shard:<name>`. */
+  readonly target: string;
+  readonly state: TargetState;
+  /** The names of what was applied, or reverted, by this call; of a failed target what lasts. */
+  readonly names: readonly string[];
+  readonly ms: number;
+  readonly failure?: TargetFailure;
+}
+
+/** `migration_failed` with what came of every target. */
+export class MigrationFailed extends ShardingError {
+  constructor(
+    message: string,
+    /** In the order of the targets. */
+    readonly targets: readonly TargetResult[],
+    cause: unknown,
+  ) {
+    super('migration_failed', message, { cause });
+  }
+}
+
+/** A failure by its code and a message without row content. */
+export function targetFailure(error: unknown, migration: string | undefined): TargetFailure {
+  return { code: codeOf(error), message: messageOf(error), ...(migration !== undefined && { migration }) };
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof ShardingError) return failureCode(error.cause) ?? error.code;
+  return failureCode(error) ?? (error instanceof Error ? error.name : 'unknown');
+}
+
+/** The first line; a driver's message about a login or an address, which names hosts and users, comes wrapped. */
+function messageOf(error: unknown): string {
+  return error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'not an error';
+}
+
+/** For the log. */
+export function failureText({ migration, code, message }: TargetFailure): string {
+  return `${migration === undefined ? '' : `in ${migration} `}(${code}): ${message}`;
+}
