@@ -49,6 +49,7 @@ it('exports these values and no others', () => {
     'assertRoutingKey',
     'autoSplit',
     'createTopology',
+    'hashOfString',
     'movedSlots',
     'parseSlots',
     'printSlots',
@@ -56,6 +57,7 @@ it('exports these values and no others', () => {
     'routingKeyProblem',
     'shardOfPlace',
     'slotOf',
+    'slotOfHash',
     'topologyProblems',
   ]);
 });

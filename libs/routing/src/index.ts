@@ -2,7 +2,7 @@ export { SHARDING_ERRORS, ShardingError } from './sharding-error.js';
 export type { ShardingErrorCode } from './sharding-error.js';
 export { assertRoutingKey, routingKeyProblem } from './routing-key.js';
 export type { RoutingKey } from './routing-key.js';
-export { SLOT_COUNT, slotOf } from './slot.js';
+export { hashOfString, SLOT_COUNT, slotOf, slotOfHash } from './slot.js';
 export { parseSlots, printSlots } from './slot-ranges.js';
 export type { ParsedSlots, SlotRange, SlotSpec } from './slot-ranges.js';
 export { MAX_GROUP, MAX_MEMBER, ShardIdentifier } from './shard-identifier.js';

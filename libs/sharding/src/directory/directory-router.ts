@@ -1,5 +1,5 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
-import { HashRouter, ShardingError, ShardRouter } from '@app/routing';
+import { hashOfString, HashRouter, ShardingError, ShardRouter, slotOfHash } from '@app/routing';
 import { chain } from '../shards/maybe-promise.js';
 import { DirectoryConnection } from './directory-connection.js';
 import type { RoutingKey, Topology, TopologyShard } from '@app/routing';
@@ -31,6 +31,8 @@ export class DirectoryRouter extends ShardRouter {
   override readonly groups = 'own';
   readonly #directory: Directory;
   readonly #fallback: ShardRouter;
+  /** Then the hash of the key serves the pins and the slot. */
+  readonly #byHash: boolean;
 
   /** @throws ShardingError `invalid_topology` without a control database with a pool of at least 2 */
   constructor(
@@ -40,6 +42,7 @@ export class DirectoryRouter extends ShardRouter {
     super();
     this.#directory = connection.open(options).directory;
     this.#fallback = fallback;
+    this.#byHash = fallback.constructor === HashRouter;
   }
 
   /**
@@ -49,9 +52,12 @@ export class DirectoryRouter extends ShardRouter {
   override route(key: RoutingKey, topology: Topology, group?: number): MaybePromise<TopologyShard> {
     if (typeof key !== 'string') return this.#unpinned(key, topology, group);
     if (key.length > SURELY_SHORT) assertShort(key);
-    const pin = this.#directory.find(key);
+    const hash = hashOfString(key);
+    const pin = this.#directory.find(key, hash);
+    if (pin === undefined && this.#byHash) return topology.shardOfSlot(slotOfHash(hash), group ?? 0);
     if (pin === undefined) return this.#unpinned(key, topology, group);
-    return chain(pin, (found) => this.#obey(found, key, { topology, group }));
+    if (!(pin instanceof Promise)) return this.#obey(pin, key, { topology, group });
+    return pin.then((found) => this.#obey(found, key, { topology, group }));
   }
 
   /** The shards that keys of the slot are pinned to, inside the group. */

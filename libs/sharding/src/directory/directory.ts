@@ -1,4 +1,4 @@
-import { ShardingError } from '@app/routing';
+import { hashOfString, ShardingError } from '@app/routing';
 import { CHANGES_KEPT } from './directory-statements.js';
 import { Follower } from './follower.js';
 import { failureCode } from '../shards/database-failure.js';
@@ -34,6 +34,8 @@ export interface DirectoryParts {
 
 /** Knowledge that was confirmed within this is not asked for again. Longer than a heartbeat with its deadline. */
 const FRESH_MS = 3000;
+/** A synchronous run of more routes looks at the clock again. */
+const ROUTES_A_RUN = 1000;
 /** Reading page by page is given up after so many times. */
 const PAGED_RELOADS = 2;
 
@@ -47,6 +49,8 @@ export class Directory implements Followed {
   /** When the database was last asked and answered, on the clock of `performance.now()`. */
   #confirmedAt = -Infinity;
   #staleSince: Date | undefined;
+  /** So many more routes of the running piece of work need not look at the clock. */
+  #freshFor = 0;
   #countDue = false;
   #nextCountAt = 0;
 
@@ -127,12 +131,13 @@ export class Directory implements Followed {
   /**
    * What the directory says of a key; at once where it is in memory and fresh.
    *
+   * @param hash `hashOfString` of the key
    * @throws ShardingError `directory_unavailable`
    */
-  find(key: string): MaybePromise<Pin | undefined> {
+  find(key: string, hash: number): MaybePromise<Pin | undefined> {
     const snapshot = this.#snapshot;
-    if (snapshot && performance.now() - this.#confirmedAt <= FRESH_MS) return snapshot.get(key);
-    return this.#trusted(() => (this.#snapshot ? this.#snapshot.get(key) : this.#look(key)));
+    if (snapshot && (this.#freshFor-- > 0 || this.#isFresh())) return snapshot.get(key, hash);
+    return this.#trusted(() => (this.#snapshot ? this.#snapshot.get(key, hash) : this.#look(key)));
   }
 
   /** The shards that keys of a slot are pinned to. @throws ShardingError `directory_unavailable` */
@@ -178,6 +183,17 @@ export class Directory implements Followed {
     await this.#parts.lease.renew(ask, this.#revision);
     return changed;
   }
+
+  /** Asks the clock once for all routes of one synchronous run: nothing can arrive between them. */
+  #isFresh(): boolean {
+    this.#freshFor = 0;
+    if (performance.now() - this.#confirmedAt > FRESH_MS) return false;
+    this.#freshFor = ROUTES_A_RUN;
+    queueMicrotask(this.#runEnds);
+    return true;
+  }
+
+  readonly #runEnds = (): void => void (this.#freshFor = 0);
 
   /** Runs `serve` where what is known may be used. */
   #trusted<T>(serve: () => MaybePromise<T>): MaybePromise<T> {
@@ -225,7 +241,7 @@ export class Directory implements Followed {
     if (!snapshot) return this.#applyToLookUps(rows, revision);
     const changed = snapshot.apply(rows);
     if (changed === 'everything') return false;
-    problems.changed([...changed].map((key) => [key, snapshot.get(key)] as const));
+    problems.changed([...changed].map((key) => [key, snapshot.get(key, hashOfString(key))] as const));
     this.#revision = snapshot.revision = revision;
     if (snapshot.size > this.#parts.settings.snapshotMax) this.#lookUpFromNowOn(revision, performance.now());
     return true;

@@ -1,11 +1,12 @@
-import { slotOf } from '@app/routing';
+import { hashOfString, slotOf } from '@app/routing';
+import { KeyTable } from './key-table.js';
 import { PinValues } from './pin.js';
 import type { ChangeRow, PinRow } from './directory-statements.js';
 import type { Pin } from './pin.js';
 
 /** Every pin of the directory, in memory. */
 export class Snapshot {
-  readonly #pins = new Map<string, Pin>();
+  readonly #pins = new KeyTable<Pin>();
   readonly #values = new PinValues();
   /** Keys by slot; made when first asked for. */
   #slots: Map<number, Set<string>> | undefined;
@@ -21,8 +22,9 @@ export class Snapshot {
     return this.#pins.size;
   }
 
-  get(key: string): Pin | undefined {
-    return this.#pins.get(key);
+  /** @param hash `hashOfString` of the key */
+  get(key: string, hash: number): Pin | undefined {
+    return this.#pins.get(key, hash);
   }
 
   entries(): IterableIterator<[string, Pin]> {
@@ -51,7 +53,7 @@ export class Snapshot {
     const keys = (this.#slots ??= this.#indexed()).get(slot) ?? [];
     const shards = new Set<string>();
     for (const key of keys) {
-      const shard = this.#pins.get(key)?.shard;
+      const shard = this.#pins.get(key, hashOfString(key))?.shard;
       if (shard !== undefined) shards.add(shard);
     }
     return [...shards].toSorted();
