@@ -17,6 +17,16 @@ export class ControlTables {
     return runOnce(this.url, sql, params);
   }
 
+  /** One statement, in a transaction that may take keys out of their groups. */
+  allowed(sql: string): Promise<void> {
+    return this.session(async (client) => {
+      await client.query('begin');
+      await client.query('set local sharding.allow_group_change = on');
+      await client.query(sql);
+      await client.query('commit');
+    });
+  }
+
   session<T>(work: (client: pg.Client) => Promise<T>, url = this.url): Promise<T> {
     return withClient(url, work);
   }

@@ -8,7 +8,7 @@ beforeAll(async () => {
   tables = await ControlTables.create();
 });
 
-beforeEach(() => tables.query('truncate _sharding_directory'));
+beforeEach(() => tables.allowed('truncate _sharding_directory'));
 
 const pin = (key: string, shard: string | null = 'shard1', group: number | null = null) =>
   tables.query('insert into _sharding_directory (routing_key, shard_name, group_id) values ($1, $2, $3)', [
@@ -63,6 +63,29 @@ describe('a row of the directory', () => {
         constraint: 'group_id_is_0_to_255',
       });
     }
+  });
+
+  it.each([
+    ['a URL', 'postgres://app:secret@db.internal/shard1'],
+    ['other letters', 'Shard1'],
+    ['a line break', 'shard1\n'],
+    ['nothing', ''],
+    ['256 letters', 'x'.repeat(256)],
+  ])('names no shard by %s', async (_what, shard) => {
+    await expect(pin('a', shard)).rejects.toMatchObject({
+      code: '23514',
+      constraint: 'shard_name_is_1_to_255_of_a_z_0_9_underscore_hyphen',
+    });
+  });
+
+  it('has a name of up to 255 letters and a note of up to 1000', async () => {
+    await pin('a', 'a-z_09'.padEnd(255, 'x'));
+    await tables.query('update _sharding_directory set note = $1', ['🏢'.repeat(1000)]);
+    const longer = tables.query('update _sharding_directory set note = $1', ['x'.repeat(1001)]);
+    await expect(longer).rejects.toMatchObject({
+      code: '23514',
+      constraint: 'note_is_at_most_1000_characters',
+    });
   });
 
   it('shows when it was last changed, whatever the writer says', async () => {

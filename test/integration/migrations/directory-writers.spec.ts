@@ -79,11 +79,43 @@ describe('a role with rights on the directory alone', () => {
   });
 });
 
+describe('a role that may create functions beside the tables', () => {
+  it.each([
+    ['cardinality(text[])', 'int', 'cardinality($1::anyarray)'],
+    ['unnest(text[])', 'setof text', 'pg_catalog.unnest($1)'],
+    ['pg_notify(text, text)', 'void', 'pg_catalog.pg_notify($1, $2)'],
+    ['current_setting(text, boolean)', 'text', 'pg_catalog.current_setting($1, $2)'],
+    ['now()', 'timestamptz', 'pg_catalog.now()'],
+  ])('cannot have the triggers call its own %s', async (signature, result, call) => {
+    await tables.query('create table proof (of name)');
+    await tables.query('grant insert on proof to public');
+    await tables.query(`grant create on schema public to ${role}`);
+    await tables.query(`grant select, insert, update, delete, truncate on _sharding_directory to ${role}`);
+    await run(`create function public.${signature} returns ${result} language sql as $$
+      insert into public.proof values (current_user);
+      select ${call.replace('cardinality', 'pg_catalog.cardinality')} $$`);
+    await run(PIN);
+    await run(`update _sharding_directory set shard_name = 'shard2'`);
+    await run('delete from _sharding_directory');
+    await run(PIN);
+    await run('truncate _sharding_directory');
+    expect(await tables.query('select of from proof')).toEqual([]);
+    expect(await tables.log()).toHaveLength(5);
+  });
+});
+
 it('a role that may only read cannot pin', async () => {
   await tables.query(`grant select on _sharding_directory to ${role}`);
   expect((await run('select * from _sharding_directory')).rows).toEqual([]);
   await expect(run(PIN)).rejects.toMatchObject({ code: '42501' });
 });
+
+/** Until a session of the database waits for a lock. */
+async function somebodyWaits(): Promise<void> {
+  const sql = `select from pg_stat_activity where datname = $1 and wait_event_type = 'Lock'`;
+  const waits = async () => (await TestCluster.attach().query(sql, [databaseOf(tables.url)])).length > 0;
+  await waitFor(waits, { what: 'the second writer to wait' });
+}
 
 it('two transactions that pin in opposite order wait for each other and both commit', async () => {
   const pin = (key: string, shard: string) =>
@@ -95,14 +127,7 @@ it('two transactions that pin in opposite order wait for each other and both com
       await second.query('begin');
       await first.query(pin('a', 'shard1'));
       const waiting = second.query(pin('b', 'shard2'));
-      const blocked = async () =>
-        (
-          await TestCluster.attach().query(
-            `select from pg_stat_activity where datname = $1 and wait_event_type = 'Lock'`,
-            [databaseOf(tables.url)],
-          )
-        ).length > 0;
-      await waitFor(blocked, { what: 'the second writer to wait' });
+      await somebodyWaits();
       await first.query(pin('b', 'shard1'));
       await first.query('commit');
       await waiting;
@@ -115,4 +140,27 @@ it('two transactions that pin in opposite order wait for each other and both com
     { routing_key: 'a', shard_name: 'shard2' },
     { routing_key: 'b', shard_name: 'shard2' },
   ]);
+});
+
+it('a truncate after a delete can deadlock with a pin: one of both is rolled back and may be tried again', async () => {
+  await tables.query(PIN);
+  await tables.session((first) =>
+    tables.session(async (second) => {
+      await first.query('begin');
+      await first.query('delete from _sharding_directory');
+      const pinning = second.query(`insert into _sharding_directory values ('b', 'shard1')`);
+      const pinned = pinning.then(
+        () => 'committed',
+        (error: { code?: string }) => error.code,
+      );
+      await somebodyWaits();
+      const truncating = first.query('truncate _sharding_directory');
+      const truncated = await truncating.then(
+        () => 'committed',
+        (error: { code?: string }) => error.code,
+      );
+      await first.query('commit');
+      expect(new Set([truncated, await pinned])).toEqual(new Set(['40P01', 'committed']));
+    }),
+  );
 });

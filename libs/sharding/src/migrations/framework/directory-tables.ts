@@ -25,7 +25,8 @@ export class DirectoryTables implements MigrationInterface {
       _sharding_directory, _sharding_revision`);
     await runner.query(`drop function _sharding_directory_begin(), _sharding_directory_touch(),
       _sharding_directory_inserted(), _sharding_directory_updated(), _sharding_directory_deleted(),
-      _sharding_directory_truncated(), _sharding_directory_announce(bigint, text[])`);
+      _sharding_directory_truncated(), _sharding_directory_announce(bigint, text[]),
+      _sharding_directory_keep(text, smallint)`);
   }
 }
 
@@ -45,9 +46,10 @@ function directory(): string[] {
     `create table _sharding_directory (
       routing_key text primary key
         constraint routing_key_is_at_most_255_bytes check (octet_length(routing_key) <= 255),
-      shard_name text,
+      shard_name text
+        constraint shard_name_is_1_to_255_of_a_z_0_9_underscore_hyphen check (shard_name ~ '^[a-z0-9_-]{1,255}$'),
       group_id smallint constraint group_id_is_0_to_255 check (group_id between 0 and 255),
-      note text,
+      note text constraint note_is_at_most_1000_characters check (length(note) <= 1000),
       updated_at timestamptz not null default now(),
       slot int generated always as (_sharding_slot(routing_key)) stored,
       constraint shard_name_or_group_id_is_given check (num_nonnulls(shard_name, group_id) > 0))`,
@@ -72,6 +74,7 @@ function placementLog(): string[] {
     `create table _sharding_placement_log (
       id bigint generated always as identity primary key,
       at timestamptz not null default now(),
+      login text not null,
       who text not null,
       routing_key text not null,
       from_shard text,
@@ -81,7 +84,7 @@ function placementLog(): string[] {
       why text)`,
     `create index _sharding_placement_log_routing_key on _sharding_placement_log (routing_key)`,
     `comment on table _sharding_placement_log is
-      'Who moved which key where, and why. Written by the triggers of _sharding_directory only.'`,
+      'Who moved which key where, and why; who is what the session said, login is certain. Written by the triggers of _sharding_directory only.'`,
   ];
 }
 
