@@ -24,7 +24,8 @@ const DEADLINE_MS = 30_000;
 
 /**
  * Asks the shards where something may be, all of them at once. What is surely right ends the search; else the first of
- * the list that has it is the answer. A shard that fails is an error only where nothing was found.
+ * the list that has it is the answer. A shard that fails is an error where nothing was found, and where what was found may
+ * be the copy that a move has left behind.
  */
 export async function firstFound<T>(shards: readonly Shard[], search: Search<T>): Promise<Found<T> | null> {
   const [only] = shards;
@@ -41,10 +42,10 @@ export async function firstFound<T>(shards: readonly Shard[], search: Search<T>)
     return answer;
   });
   const answers = outcomes.flatMap((outcome) => (outcome.ok && outcome.value) || []);
-  const answer = sure[0] ?? answers[0];
+  const [answer] = sure.length > 0 || search.isSure === undefined ? [...sure, ...answers] : [];
   if (answer) return answer;
   for (const outcome of outcomes) if (!outcome.ok) throw outcome.error;
-  return null;
+  return answers[0] ?? null;
 }
 
 /** Runs `work` on every shard of a short list, at once; all of them, or the first error by their order. */
