@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { slotOf } from '@app/routing';
 import { DirectoryConnection, Pins, Shards } from '@app/sharding';
 import { bootApp, deployment, type Deployment } from '../support/deployment.js';
 import type { INestApplication, Type } from '@nestjs/common';
@@ -127,6 +128,11 @@ describe('a whale router', () => {
     const { WhaleRouter } = await load<{ WhaleRouter: new () => ShardRouter }>('whale.router.ts');
     await boot({ ...place.options({ shards: shards() }), router: new WhaleRouter() });
     expect(await Promise.all(KEYS.map(shardOf))).toEqual(['whale', 'shard0', 'shard0']);
+    const shardsOfSlot = async (key: string) => {
+      const found = await app!.get(Shards).shardsOfPlace({ group: 0, slot: slotOf(key) });
+      return found.map(({ name }) => name);
+    };
+    expect(await Promise.all(KEYS.map(shardsOfSlot))).toEqual([['shard0', 'whale'], ['shard0'], ['shard0']]);
   });
 
   it('is the fallback of a directory with options of its own', async () => {

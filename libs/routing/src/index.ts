@@ -15,7 +15,7 @@ export { movedSlots } from './moved-slots.js';
 export type { MovedSlot } from './moved-slots.js';
 export type { GroupOf } from './group-of.js';
 export { HashRouter, routeKey, ShardRouter } from './shard-router.js';
-export type { RouterGroups, RoutingRules } from './shard-router.js';
+export type { RouterGroups, RoutingRules, SlotShard } from './shard-router.js';
 export { ShardSelector } from './shard-selector.js';
 export { shardOfPlace } from './place.js';
 export type { Place, PlaceOptions, SlotPlace, UnregisteredShard } from './place.js';

@@ -39,14 +39,18 @@ export abstract class ShardRouter {
 
   /**
    * The shards to which keys of a slot are sent beside the owner of the slot: where an id names its slot and nobody knows
-   * the key, those are asked too. A router that follows the slot map alone needs none.
+   * the key, those are asked too. A router that follows the slot map alone needs none. An error among them stands for a
+   * shard that cannot be asked: it is thrown where the row is on none of the others.
    */
   shardsOfSlot?(
     slot: number,
     topology: Topology,
     group: number,
-  ): readonly TopologyShard[] | Promise<readonly TopologyShard[]>;
+  ): readonly SlotShard[] | Promise<readonly SlotShard[]>;
 }
+
+/** A shard that keys of a slot are sent to, or why nobody can say which. */
+export type SlotShard = TopologyShard | ShardingError;
 
 /** The default: the owner of the key's slot in its group, or in group 0. */
 export class HashRouter extends ShardRouter {

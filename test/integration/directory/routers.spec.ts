@@ -66,6 +66,28 @@ describe('a fallback', () => {
     for (const key of ['acme', 'initech', 7]) await routeKey(router, key, topology);
     expect(asked).toEqual(['initech', 7]);
   });
+
+  it.each<[string, () => unknown]>([
+    ['nothing', () => undefined],
+    ['null, later', async () => null],
+    ['something else', () => ({ shard: 'shard0' })],
+    ['a shard that is not there', () => ({ name: 'gone' })],
+  ])('that answers with %s is out_of_topology', async (_what, answer) => {
+    class Silent extends HashRouter {
+      override route() {
+        return answer() as never;
+      }
+    }
+    const router = await routerWith({ fallback: new Silent() });
+    const topology = createTopology(SHARDS.map((name) => ({ name })));
+    for (const key of ['initech', 7]) {
+      await expect((async () => routeKey(router, key, topology))()).rejects.toMatchObject({
+        code: 'out_of_topology',
+        message: 'Silent, which the directory asks, answered with no shard',
+      });
+    }
+    expect(await routeKey(router, 'acme', topology)).toBe(topology.byName('shard0'));
+  });
 });
 
 describe('the options of a router', () => {

@@ -2,7 +2,7 @@ import { Inject, Injectable, Optional } from '@nestjs/common';
 import { hashOfString, HashRouter, ShardingError, ShardRouter, slotOfHash } from '@app/routing';
 import { chain } from '../shards/maybe-promise.js';
 import { DirectoryConnection } from './directory-connection.js';
-import type { RoutingKey, Topology, TopologyShard } from '@app/routing';
+import type { RoutingKey, SlotShard, Topology, TopologyShard } from '@app/routing';
 import type { MaybePromise } from '../shards/maybe-promise.js';
 import type { DirectoryOptions } from './directory-connection.js';
 import type { Directory } from './directory.js';
@@ -60,13 +60,16 @@ export class DirectoryRouter extends ShardRouter {
     return pin.then((found) => this.#obey(found, key, { topology, group }));
   }
 
-  /** The shards that keys of the slot are pinned to, inside the group. */
-  override shardsOfSlot(slot: number, topology: Topology, group: number): MaybePromise<TopologyShard[]> {
+  /** The shards that keys of the slot are pinned to, inside the group, and those that the fallback sends them to. */
+  override shardsOfSlot(slot: number, topology: Topology, group: number): MaybePromise<SlotShard[]> {
     return chain(this.#directory.shardsOfSlot(slot), (names) =>
-      names
-        .filter((name) => topology.has(name))
-        .map((name) => topology.byName(name))
-        .filter((shard) => shard.group === group),
+      chain(this.#fallback.shardsOfSlot?.(slot, topology, group) ?? [], (sent) => {
+        const pinned = names.map((name) => (topology.has(name) ? topology.byName(name) : lostIn(slot, name)));
+        return [
+          ...pinned.filter((shard) => shard instanceof ShardingError || shard.group === group),
+          ...sent,
+        ];
+      }),
     );
   }
 
@@ -88,14 +91,27 @@ export class DirectoryRouter extends ShardRouter {
 
   #unpinned(key: RoutingKey, topology: Topology, group: number | undefined): MaybePromise<TopologyShard> {
     const allowed = this.#fallback.groups === 'own' ? group : (group ?? 0);
-    return chain(this.#fallback.route(key, topology, group), (shard) => {
-      if (allowed === undefined || shard.group === allowed) return shard;
+    return chain(this.#fallback.route(key, topology, group), (shard?: TopologyShard) => {
+      if (shard && (allowed === undefined || shard.group === allowed)) return shard;
+      if (!shard || !topology.has(shard.name)) throw noShard(this.#fallback);
       throw new ShardingError(
         'residency_violation',
         `shard "${shard.name}" is in group ${shard.group}, and the key belongs to group ${allowed}`,
       );
     });
   }
+}
+
+function noShard({ constructor: { name } }: ShardRouter): ShardingError {
+  return new ShardingError('out_of_topology', `${name}, which the directory asks, answered with no shard`);
+}
+
+/** What stands for an unknown shard among those where a row of the slot may be. */
+function lostIn(slot: number, name: string): ShardingError {
+  return new ShardingError(
+    'invalid_pin',
+    `the row may be on shard ${JSON.stringify(name)}, which the directory names for a key of slot ${slot} and which is not configured: correct the row of the key`,
+  );
 }
 
 /** @throws ShardingError `invalid_routing_key` */

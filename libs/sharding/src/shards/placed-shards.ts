@@ -6,10 +6,24 @@ import type {
   RoutingRules,
   ShardRouter,
   SlotPlace,
+  SlotShard,
   Topology,
   TopologyShard,
 } from '@app/routing';
 import type { MaybePromise } from './maybe-promise.js';
+import type { Shard } from './shard.js';
+
+/** The shards where the rows of a place may be, the likeliest first. */
+export interface PlacedShards extends ReadonlyArray<Shard> {
+  /** Why they may also be where nobody can look: a row that is on none of these is not one that does not exist. */
+  readonly missing?: ShardingError;
+}
+
+/** The same by the topology. */
+export interface PlacedAmong {
+  readonly shards: readonly TopologyShard[];
+  readonly missing?: ShardingError | undefined;
+}
 
 /** Who is asked where a place is. */
 interface Asked {
@@ -23,18 +37,27 @@ interface Asked {
  *
  * @throws ShardingError `unregistered_shard`, `residency_violation`, `out_of_topology` for a router that names no shard
  */
-export function placedShards(place: Place, asked: Asked): MaybePromise<TopologyShard[]> {
+export function placedShards(place: Place, asked: Asked): MaybePromise<PlacedAmong> {
   const { router, rules, options } = asked;
   const { topology } = rules;
   const shard = shardOfPlace(topology, place, options);
-  if (!isSlot(place)) return [shard];
+  if (!isSlot(place)) return { shards: [shard] };
   if (place.key !== undefined) {
-    return chain(routeKey(router, place.key, rules), (routed) => [inGroup(routed, place)]);
+    return chain(routeKey(router, place.key, rules), (routed) => ({ shards: [inGroup(routed, place)] }));
   }
   const others = router.shardsOfSlot?.(place.slot, topology, place.group) ?? [];
-  return chain(others, (sent) => [
-    ...new Set([shard, ...sent.map((one) => inGroup(known(one, topology), place))]),
-  ]);
+  return chain(others, (sent) => {
+    const also = sent.filter(isShard).map((one) => inGroup(known(one, topology), place));
+    return { shards: [...new Set([shard, ...also])], missing: sent.find(isError) };
+  });
+}
+
+function isError(one: SlotShard): one is ShardingError {
+  return one instanceof ShardingError;
+}
+
+function isShard(one: SlotShard): one is TopologyShard {
+  return !isError(one);
 }
 
 function isSlot(place: Place): place is SlotPlace {

@@ -16,6 +16,7 @@ import type {
 } from '@app/routing';
 import type { ShardOutcome } from './fan-out.js';
 import type { MaybePromise } from './maybe-promise.js';
+import type { PlacedShards } from './placed-shards.js';
 import type { Reader } from './reads/reader.js';
 import type { ReadMode } from './reads/reads.js';
 import type { Shard, ShardDbType } from './shard.js';
@@ -214,14 +215,15 @@ export class Shards {
    * @throws ShardingError `unregistered_shard`; `residency_violation` for a key that is routed outside of the place's
    *   group; what the router throws
    */
-  shardsOfPlace(place: Place, options?: PlaceOptions): MaybePromise<readonly Shard[]> {
+  shardsOfPlace(place: Place, options?: PlaceOptions): MaybePromise<PlacedShards> {
     const asked = { router: this.#router, rules: this.#rules, options };
-    return chain(placedShards(place, asked), (shards) =>
-      shards.map(({ name }) => {
+    return chain(placedShards(place, asked), ({ shards, missing }) => {
+      const all = shards.map(({ name }) => {
         this.#keys.routed?.(name);
         return this.named(name);
-      }),
-    );
+      });
+      return missing ? Object.assign(all, { missing }) : all;
+    });
   }
 
   /** The routing key of the running work, undefined where there is none. @throws what the tenant source throws else */

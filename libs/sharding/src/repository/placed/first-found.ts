@@ -1,6 +1,7 @@
 import { fanOut } from '../../shards/fan-out.js';
 import { within } from '../../shards/work-scope.js';
 import type { MaybePromise } from '../../shards/maybe-promise.js';
+import type { PlacedShards } from '../../shards/placed-shards.js';
 import type { Shard } from '../../shards/shard.js';
 
 /** Something, and the shard that it was found on. */
@@ -24,12 +25,12 @@ const DEADLINE_MS = 30_000;
 
 /**
  * Asks the shards where something may be, all of them at once. What is surely right ends the search; else the first of
- * the list that has it is the answer. A shard that fails is an error where nothing was found, and where what was found may
- * be the copy that a move has left behind.
+ * the list that has it is the answer. A shard that fails, or that nobody can name, is an error where nothing was found,
+ * and where what was found may be the copy that a move has left behind.
  */
-export async function firstFound<T>(shards: readonly Shard[], search: Search<T>): Promise<Found<T> | null> {
+export async function firstFound<T>(shards: PlacedShards, search: Search<T>): Promise<Found<T> | null> {
   const [only] = shards;
-  if (only && shards.length === 1) return found(only, await search.ask(only));
+  if (only && shards.length === 1 && !shards.missing) return found(only, await search.ask(only));
   const sure: Found<T>[] = [];
   const stop = new AbortController();
   const limits = { deadlineMs: DEADLINE_MS, signal: stop.signal };
@@ -45,11 +46,13 @@ export async function firstFound<T>(shards: readonly Shard[], search: Search<T>)
   const [answer] = sure.length > 0 || search.isSure === undefined ? [...sure, ...answers] : [];
   if (answer) return answer;
   for (const outcome of outcomes) if (!outcome.ok) throw outcome.error;
+  if (shards.missing) throw shards.missing;
   return answers[0] ?? null;
 }
 
 /** Runs `work` on every shard of a short list, at once; all of them, or the first error by their order. */
-export async function onEach<T>(shards: readonly Shard[], work: (shard: Shard) => Promise<T>): Promise<T[]> {
+export async function onEach<T>(shards: PlacedShards, work: (shard: Shard) => Promise<T>): Promise<T[]> {
+  if (shards.missing) throw shards.missing;
   const [only] = shards;
   if (only && shards.length === 1) return [await work(only)];
   const limits = { deadlineMs: DEADLINE_MS };
@@ -58,6 +61,13 @@ export async function onEach<T>(shards: readonly Shard[], work: (shard: Shard) =
     if (!outcome.ok) throw outcome.error;
     return outcome.value;
   });
+}
+
+/** All shards of several lists, each once. */
+export function union(lists: readonly PlacedShards[]): PlacedShards {
+  const shards = [...new Set(lists.flat())];
+  const missing = lists.find((list) => list.missing)?.missing;
+  return missing ? Object.assign(shards, { missing }) : shards;
 }
 
 function whatOf({ name }: Shard): string {

@@ -1,6 +1,7 @@
 import { EntityNotFoundError, In } from 'typeorm';
 import { ShardingError } from '@app/routing';
 import { promised } from '../../shards/maybe-promise.js';
+import { union } from './first-found.js';
 import { noPlacement, Placement } from './placement.js';
 import { PlacedReader } from './placed-reader.js';
 import { PlacedWriter } from './placed-writer.js';
@@ -217,7 +218,7 @@ export class PlacedRepository<E extends ObjectLiteral> {
     if (db) return [db.shard];
     return promised(() => this.#placement.ofQuery(where)).then(
       (places) =>
-        (places && [...new Set(places.flat())]) ??
+        (places && union(places)) ??
         this.#unknown(scatter, 'these rows are: name an id, or what it asks for, in the condition'),
     );
   }

@@ -178,11 +178,11 @@ export class PlacedWriter {
 
   async #ofAlternative(shards: Places, where: ObjectLiteral): Promise<Shard> {
     const [first] = shards;
-    if (first && shards.length === 1) return first;
+    if (first && shards.length === 1 && !shards.missing) return first;
     const one = this.#parts.placement.idIn(where) !== undefined;
     const holding = one ? await this.#holding(shards, where) : undefined;
     if (holding) return holding;
-    throw this.#across(shards);
+    throw shards.missing ?? this.#across(shards);
   }
 
   #condition(criteria: unknown): ObjectLiteral {

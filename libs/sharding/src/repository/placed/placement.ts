@@ -3,12 +3,12 @@ import { chain } from '../../shards/maybe-promise.js';
 import type { EntityMetadata, ObjectLiteral } from 'typeorm';
 import type { Place, ShardingStrategy } from '@app/routing';
 import type { MaybePromise } from '../../shards/maybe-promise.js';
-import type { Shard } from '../../shards/shard.js';
+import type { PlacedShards } from '../../shards/placed-shards.js';
 import type { Shards } from '../../shards/shards.js';
 import type { UnregisteredShards } from './unregistered-shards.js';
 
 /** The shards where something may be, the likeliest first; never empty. */
-export type Places = readonly Shard[];
+export type Places = PlacedShards;
 
 /** What a strategy says of one entity. */
 export interface PlacedAt {
