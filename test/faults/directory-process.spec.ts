@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Controller, Get, Inject, Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { Shards, ShardingModule } from '@app/sharding';
+import { migrate, resolveOptions, Shards, ShardingModule } from '@app/sharding';
 import { waitFor } from '@test/support';
-import { call } from '../support/bookmarks.js';
+import { bookmarksOptions, call } from '../support/bookmarks.js';
 import { BookmarksProcess } from '../support/bookmarks-process.js';
 import { listen } from '../support/deployment.js';
 import { OwnControl } from '../support/own-control.js';
@@ -79,9 +79,10 @@ describe('the lease of a process', () => {
   });
 
   it('of a process that dies runs out by itself', async () => {
+    const databases = { control: control.direct, shards: control.shards };
+    await migrate(resolveOptions(bookmarksOptions(databases)), () => undefined);
     const service = await BookmarksProcess.start({
-      control: control.direct,
-      shards: control.shards,
+      ...databases,
       settings: { SHARDING_DATABASE__DIRECTORY_SHARD_ROUTER: 'true' },
     });
     try {
