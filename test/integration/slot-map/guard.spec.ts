@@ -1,60 +1,26 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { ConsoleLogger, type INestApplication } from '@nestjs/common';
-import { TestCluster, expectNoConnections, freePort } from '@test/support';
+import { TestCluster, freePort } from '@test/support';
 import { databaseOf, withClient } from '../../support/admin-query.js';
-import { bootApp, deployment, type Deployment } from '../../support/deployment.js';
 import { POOLERS, PooledDeployment } from '../../support/poolers.js';
+import { GuardedBoots, type ShardPart } from './guarded-boots.js';
 import type { ShardingOptions } from '@app/sharding';
+import type { Deployment } from '../../support/deployment.js';
 
 type Database = NonNullable<ShardingOptions['database']>;
-type ShardPart = Partial<NonNullable<Database['shards']>[number]>;
 
-/** What the guard says at boot; the topology is told elsewhere. */
-class Recorder extends ConsoleLogger {
-  readonly lines: string[] = [];
-
-  override printMessages(messages: unknown[], context = '', level = 'log'): void {
-    if (level === 'warn' && context === 'ShardingModule') this.lines.push(...messages.map(String));
-  }
-}
-
+let boots: GuardedBoots;
 let databases: Deployment;
-let apps: INestApplication[];
 
 beforeAll(async () => {
-  databases = await deployment(3);
+  boots = await GuardedBoots.create();
+  databases = boots.databases;
 });
 
-beforeEach(async () => {
-  await databases.query('control', 'truncate _sharding_map, _sharding_slot_moves');
-  apps = [];
-});
+beforeEach(() => boots.forget());
+afterEach(() => boots.close());
 
-afterEach(async () => {
-  for (const app of apps) await app.close();
-  await expectNoConnections(databases.control);
-});
-
-/** Boots with as many shards as parts, `shard0`, `shard1` ... where the part says nothing; returns the warnings. */
-async function boot(parts: readonly ShardPart[], database: Partial<Database> = {}): Promise<string[]> {
-  const logger = new Recorder();
-  const shards = parts.map((part, index) => ({
-    name: `shard${index}`,
-    primaryUrl: databases.shards[index]!,
-    ...part,
-  }));
-  apps.push(await bootApp(databases.options({ shards, ...database }), {}, { logger }));
-  return logger.lines;
-}
-
-async function recorded(): Promise<string[]> {
-  const sql = 'select * from _sharding_map order by version, group_id, member';
-  const rows = await databases.query('control', sql);
-  return rows.map(
-    (row) =>
-      `${row['version']}: ${row['shard_name']} (${row['group_id']},${row['member']}) ${row['slots']}${row['auto_split'] ? ' auto' : ''}`,
-  );
-}
+const boot = (parts: readonly ShardPart[], database?: Partial<Database>) => boots.boot(parts, database);
+const recorded = () => boots.recorded();
 
 const TWO = [{}, {}];
 const PINNED = [{ slots: ['0-8191'] }, { slots: ['8192-16383'] }];
@@ -67,12 +33,6 @@ const unmoved = (version: number) =>
     '  8001-8191 from shard0 to shard1',
     'Rows that were not moved are not found there: move the slots first, or give them back.',
   ].join('\n');
-
-const recordMove = () =>
-  databases.query(
-    'control',
-    `insert into _sharding_slot_moves (source, destination, group_id, slots) values ('shard0', 'shard1', 0, '8001-8191')`,
-  );
 
 describe('the control database', () => {
   it('remembers the slot map from the first boot on, once', async () => {
@@ -164,13 +124,13 @@ describe('declared slots that changed their owner', () => {
 
   it('are let through after a verified move of them', async () => {
     await boot(PINNED);
-    await recordMove();
+    await boots.recordMove('shard0', 'shard1');
     expect(await boot(SHRUNK, { slotMapGuard: 'strict' })).toEqual([]);
     expect(await recorded()).toHaveLength(4);
   });
 
   it('are not let through by a move of an earlier time', async () => {
-    await recordMove();
+    await boots.recordMove('shard0', 'shard1');
     await boot(PINNED);
     expect(await boot(SHRUNK)).toEqual([unmoved(1)]);
   });
@@ -271,25 +231,13 @@ it.each(POOLERS)('%s in transaction mode will do', async (_name, start) => {
 });
 
 describe('without a control database', () => {
-  const shardsOnly = async (parts: readonly ShardPart[]): Promise<string[]> => {
-    const { primaryUrl: _control, ...database } = databases.options().database as Database;
-    const shards = parts.map((part, index) => ({
-      name: `shard${index}`,
-      primaryUrl: databases.shards[index]!,
-      ...part,
-    }));
-    const logger = new Recorder();
-    apps.push(await bootApp({ ...databases.options(), database: { ...database, shards } }, {}, { logger }));
-    return logger.lines;
-  };
-
   it('the automatic split is told that nobody remembers it', async () => {
-    expect(await shardsOnly(TWO)).toEqual([
+    expect(await boots.bootAlone(TWO)).toEqual([
       'the slots follow from the number and order of the shards, and without a control database nobody notices when these change: declare the slots of each shard',
     ]);
   });
 
   it('declared slots are fine', async () => {
-    expect(await shardsOnly(PINNED)).toEqual([]);
+    expect(await boots.bootAlone(PINNED)).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { ShardingError } from '@app/routing';
 import { failureCode, failureReason, unavailable } from '../shards/database-failure.js';
 import { judgeSlotMap, type MapVerdict } from './judge-slot-map.js';
-import { lockMap, newestVersion, recordVersion, verifiedSince } from './map-store.js';
+import { allVersions, lockMap, newestVersion, recordVersion, verifiedMoves } from './map-store.js';
 import { mappedShards, type MappedShard } from './mapped-shard.js';
 import type pg from 'pg';
 import type { Database } from '../shards/database.js';
@@ -61,13 +61,13 @@ interface Boot {
 async function settle(client: pg.Client, boot: Boot): Promise<MapVerdict> {
   const { current, guard, limitMs } = boot;
   const known = await newestVersion(client);
-  const first = judgeSlotMap({ recorded: known, current, verified: [], guard });
+  const first = judgeSlotMap({ versions: known ? [known] : [], moves: [], current, guard });
   if (first.outcome === 'unchanged') return first;
   await client.query('begin isolation level read committed');
   await lockMap(client, limitMs);
-  const recorded = await newestVersion(client); // somebody may have been faster
-  const verified = recorded ? await verifiedSince(client, recorded.version) : [];
-  const verdict = judgeSlotMap({ recorded, current, verified, guard });
+  const versions = await allVersions(client); // somebody may have been faster
+  const moves = versions.length > 0 ? await verifiedMoves(client) : [];
+  const verdict = judgeSlotMap({ versions, moves, current, guard });
   if (verdict.outcome === 'record') await recordVersion(client, verdict.version, current);
   await client.query('commit');
   return verdict;

@@ -8,16 +8,23 @@ type Shards = Parameters<typeof createTopology>[0];
 
 interface Circumstances {
   readonly guard?: SlotMapGuard;
-  readonly verified?: readonly VerifiedMove[];
+  readonly moves?: readonly VerifiedMove[];
+  /** Version 6 and those before it, newest first. */
+  readonly earlier?: readonly Shards[];
 }
 
+/** Version 7 was recorded at 700, version 6 at 600, and so on. */
 function judge(
   before: Shards,
   after: Shards,
-  { guard = 'warn', verified = [] }: Circumstances = {},
+  { guard = 'warn', moves = [], earlier = [] }: Circumstances = {},
 ): MapVerdict {
-  const recorded = { version: 7, shards: mappedShards(createTopology(before)) };
-  return judgeSlotMap({ recorded, current: mappedShards(createTopology(after)), verified, guard });
+  const versions = [before, ...earlier].map((shards, age) => ({
+    version: 7 - age,
+    shards: mappedShards(createTopology(shards)),
+    recordedAt: 100 * (7 - age),
+  }));
+  return judgeSlotMap({ versions, current: mappedShards(createTopology(after)), moves, guard });
 }
 
 const TWO: Shards = [{ name: 'a' }, { name: 'b' }];
@@ -33,7 +40,7 @@ const PIN = 'The rows are where they were: declare the slots so, then move slots
 describe('the first boot', () => {
   it('records version 1', () => {
     const current = mappedShards(createTopology(TWO));
-    const first = judgeSlotMap({ recorded: undefined, current, verified: [], guard: 'strict' });
+    const first = judgeSlotMap({ versions: [], current, moves: [], guard: 'strict' });
     expect(first).toEqual({ outcome: 'record', version: 1 });
   });
 });
@@ -149,18 +156,19 @@ describe('with declared slots', () => {
     { name: 'b', slots: b },
   ];
   const shrunk = giveTo(['0-8000'], ['8001-16383']);
-  const move = (slots: string, change: Partial<VerifiedMove> = {}): VerifiedMove => ({
-    group: 0,
-    source: 'a',
-    destination: 'b',
-    slots,
-    ...change,
-  });
+  const aToB = { group: 0, source: 'a', destination: 'b', verifiedAt: 701 };
+  const move = (slots: string, change: Partial<VerifiedMove> = {}) => ({ ...aToB, slots, ...change });
   const complaint = (...slots: string[]) =>
     [
       'the slot map differs from version 7 on the control database: slots have other owners, and no verified move of them is recorded.',
       ...slots,
       'Rows that were not moved are not found there: move the slots first, or give them back.',
+    ].join('\n');
+
+  const renamed = (...identifiers: string[]) =>
+    [
+      'Identifiers have another name, and ids carry them for ever; that is right where only the name of the database is new:',
+      ...identifiers.map((line) => `  ${line}`),
     ].join('\n');
 
   it.each<[string, Shards, Shards]>([
@@ -181,19 +189,54 @@ describe('with declared slots', () => {
 
   it.each<[string, VerifiedMove[], string | undefined]>([
     ['all of them', [move('8001-8191')], undefined],
-    ['more', [move('0-9000')], undefined],
-    ['all in two moves', [move('8001, 8003-8191'), move('8002')], undefined],
     ['some', [move('8001-8100, 8150')], '  8101-8149, 8151-8191 from a to b'],
     ['the way back', [move('8001-8191', { source: 'b', destination: 'a' })], '  8001-8191 from a to b'],
-    ['another group', [move('8001-8191', { group: 1 })], '  8001-8191 from a to b'],
-    ['another destination', [move('8001-8191', { destination: 'c' })], '  8001-8191 from a to b'],
-    ['what cannot be read', [move('a few')], '  8001-8191 from a to b'],
-  ])('a verified move of %s settles as many', (_what, verified, left) => {
+  ])('a verified move of %s settles as many', (_what, moves, left) => {
     const warning = left && complaint(left);
-    expect(judge(TWO_PINNED, shrunk, { verified })).toEqual({
+    expect(judge(TWO_PINNED, shrunk, { moves })).toEqual({
       outcome: 'record',
       version: 8,
       ...(warning && { warning }),
+    });
+  });
+
+  describe('an identifier', () => {
+    const c = { name: 'c', slots: [] };
+    const one: Shards = [{ name: 'a', slots: ['0-16383'] }];
+    const passed = (...lines: string[]) =>
+      refusal(
+        'the slot map differs from version 7 on the control database: shards have identifiers that were those of others, but ids carry them for ever. Give them members that nobody had:',
+        ...lines,
+      );
+
+    it('does not pass to another shard, however long ago it was given up', () => {
+      const b = { name: 'b', slots: [] };
+      const refused = passed('  c has (0,1), which was the identifier of b until version 5: member = 2');
+      for (const guard of ['warn', 'strict'] as const) {
+        expect(judge(one, [...one, c], { earlier: [one, [...one, b]], guard })).toEqual(refused);
+      }
+    });
+
+    it('of several is proposed to be one that nobody had, for each', () => {
+      const [b, d, e] = ['b', 'd', 'e'].map((name) => ({ name, slots: [] }));
+      const now = [...one, c, { ...e!, member: 4 }, { ...d! }];
+      expect(judge(one, now, { earlier: [[...one, b!, { name: 'x', slots: [] }]] })).toEqual(
+        passed(
+          '  c has (0,1), which was the identifier of b until version 6: member = 3',
+          '  d has (0,2), which was the identifier of x until version 6: member = 5',
+        ),
+      );
+    });
+
+    it('with exactly its slots is a rename, which is warned about', () => {
+      const z: Shards = [TWO_PINNED[0]!, { name: 'z', slots: ['8192-16383'] }];
+      const both = `${complaint('  8192-16383 from b to z')}\n${renamed('(0,1) from b to z')}`;
+      expect(judge(TWO_PINNED, z)).toEqual({ outcome: 'record', version: 8, warning: both });
+      expect(judge(TWO_PINNED, z, { guard: 'strict' })).toEqual({ outcome: 'refuse', reason: both });
+      const moves = [move('8192-16383', { source: 'b', destination: 'z' })];
+      expect(judge(TWO_PINNED, z, { moves, guard: 'strict' })).toMatchObject({
+        warning: `the slot map differs from version 7 on the control database.\n${renamed('(0,1) from b to z')}`,
+      });
     });
   });
 
@@ -204,7 +247,7 @@ describe('with declared slots', () => {
       { name: 'z', slots: ['8192-16383'] },
     ];
     expect(judge(before, after)).toMatchObject({
-      warning: complaint('  8192-16383 from b to z', '  0-16383 of group 4 from eu to nobody'),
+      warning: `${complaint('  8192-16383 from b to z', '  0-16383 of group 4 from eu to nobody')}\n${renamed('(0,1) from b to z')}`,
     });
   });
 
@@ -239,7 +282,12 @@ describe('with declared slots', () => {
     const [a, b] = mappedShards(createTopology(TWO_PINNED));
     const without = [a!, { ...b!, member: null }];
     const judgeBoth = (shards: typeof without, current: typeof without) =>
-      judgeSlotMap({ recorded: { version: 1, shards }, current, verified: [], guard: 'strict' }).outcome;
+      judgeSlotMap({
+        versions: [{ version: 1, shards, recordedAt: 100 }],
+        current,
+        moves: [],
+        guard: 'strict',
+      }).outcome;
     expect(judgeBoth(without, [a!, b!])).toBe('record');
     expect(judgeBoth([a!, b!], without)).toBe('refuse');
     expect(judgeBoth(without, without)).toBe('unchanged');

@@ -1,13 +1,11 @@
-import { mapDifferences, slotsWithoutMove, printUnmoved, type MapDifferences } from './map-differences.js';
+import { mapDifferences, type MapDifferences } from './map-differences.js';
+import { freeMembers, identifierOf, passedIdentifiers, type PassedIdentifier } from './passed-identifiers.js';
+import { printUnmoved, slotsWithoutMove, type MapHistory } from './unmoved-slots.js';
 import type { SlotMapGuard } from '../sharding.options.js';
-import type { MappedShard, MapVersion, VerifiedMove } from './mapped-shard.js';
+import type { MappedShard, MapVersion } from './mapped-shard.js';
 
-export interface MapCase {
-  /** The newest version; absent before the first boot. */
-  readonly recorded: MapVersion | undefined;
-  readonly current: readonly MappedShard[];
-  /** Those verified since that version was recorded. */
-  readonly verified: readonly VerifiedMove[];
+/** Without versions before the first boot. */
+export interface MapCase extends MapHistory {
   readonly guard: SlotMapGuard;
 }
 
@@ -19,10 +17,12 @@ export type MapVerdict =
 
 /**
  * Compares the slot map of the configuration with the newest recorded one. While a group splits automatically every
- * difference is refused; so is, always, another identifier of a known shard. Slots with another owner need a verified
- * move of the whole slot, else they are warned about, or refused by a strict guard.
+ * difference is refused; so is, always, another identifier of a known shard, or an identifier that was another's. Slots
+ * with another owner need verified moves of the whole slots, else they are warned about, or refused by a strict guard.
  */
-export function judgeSlotMap({ recorded, current, verified, guard }: MapCase): MapVerdict {
+export function judgeSlotMap({ guard, ...history }: MapCase): MapVerdict {
+  const { versions, current } = history;
+  const [recorded] = versions;
   if (!recorded) return { outcome: 'record', version: 1 };
   const differences = mapDifferences(recorded.shards, current);
   const { added, removed, identifiers, ranges, numbered } = differences;
@@ -34,11 +34,18 @@ export function judgeSlotMap({ recorded, current, verified, guard }: MapCase): M
   if (identifiers.length > 0) {
     return { outcome: 'refuse', reason: identifierReason(recorded, differences) };
   }
+  const passed = passedIdentifiers(versions, current);
+  const taken = passed.filter(({ isRename }) => !isRename);
+  if (taken.length > 0) return { outcome: 'refuse', reason: takenReason(taken, history) };
   const version = recorded.version + 1;
-  const moved = slotsWithoutMove(recorded.shards, current, verified).map(printUnmoved);
-  if (moved.length === 0) return { outcome: 'record', version };
-  if (guard === 'strict') return { outcome: 'refuse', reason: movedReason(recorded, moved) };
-  return { outcome: 'record', version, warning: movedReason(recorded, moved) };
+  const moved = slotsWithoutMove(history).map(printUnmoved);
+  if (moved.length + passed.length === 0) return { outcome: 'record', version };
+  const reason = [
+    moved.length > 0 ? movedReason(recorded, moved) : `${differs(recorded.version)}.`,
+    ...(passed.length > 0 ? [renamedReason(passed)] : []),
+  ].join('\n');
+  if (moved.length > 0 && guard === 'strict') return { outcome: 'refuse', reason };
+  return { outcome: 'record', version, warning: reason };
 }
 
 function autoSplitReason({ version, shards }: MapVersion, differences: MapDifferences): string {
@@ -61,6 +68,29 @@ function identifierReason({ version }: MapVersion, { identifiers }: MapDifferenc
   ].join('\n');
 }
 
+/** Each with another member that is free. */
+function takenReason(taken: readonly PassedIdentifier[], { versions, current }: MapHistory): string {
+  const free = new Map<number, number[]>();
+  const lines = taken.map(({ from, to, version }) => {
+    const members = free.get(to.group) ?? freeMembers(to.group, versions, current);
+    free.set(to.group, members);
+    const member = members.shift();
+    const proposal = member === undefined ? 'none is left in the group' : `member = ${member}`;
+    return `  ${to.name} has ${identifierOf(to)}, which was the identifier of ${from.name} until version ${version}: ${proposal}`;
+  });
+  return [
+    `${differs(versions[0]?.version)}: shards have identifiers that were those of others, but ids carry them for ever. Give them members that nobody had:`,
+    ...lines,
+  ].join('\n');
+}
+
+function renamedReason(renamed: readonly PassedIdentifier[]): string {
+  return [
+    'Identifiers have another name, and ids carry them for ever; that is right where only the name of the database is new:',
+    ...renamed.map(({ from, to }) => `  ${identifierOf(to)} from ${from.name} to ${to.name}`),
+  ].join('\n');
+}
+
 function movedReason({ version }: MapVersion, moved: readonly string[]): string {
   return [
     `${differs(version)}: slots have other owners, and no verified move of them is recorded.`,
@@ -69,7 +99,7 @@ function movedReason({ version }: MapVersion, moved: readonly string[]): string 
   ].join('\n');
 }
 
-const differs = (version: number) => `the slot map differs from version ${version} on the control database`;
+const differs = (version?: number) => `the slot map differs from version ${version} on the control database`;
 
 /** A shard that goes while another comes with its slots has been renamed, or its place was taken. */
 function printDifferences({ added, removed, identifiers, ranges }: MapDifferences): string[] {
@@ -95,8 +125,6 @@ function printIdentifier([old, now]: readonly [MappedShard, MappedShard]): strin
   const line = `  identifier of ${now.name}: ${identifierOf(old)} before, ${identifierOf(now)} now`;
   return `${line} (group = ${old.group}${old.member === null ? '' : `, member = ${old.member}`})`;
 }
-
-const identifierOf = ({ group, member }: MappedShard) => `(${group},${member ?? '-'})`;
 
 /** As it is written in `sharding.toml`. */
 function specsOf(slots: string): string {

@@ -3,26 +3,48 @@ import type { MappedShard, MapVersion, VerifiedMove } from './mapped-shard.js';
 
 interface MapRow extends MappedShard {
   readonly version: number;
+  readonly recordedAt: number;
 }
+
+/** Times as numbers, exact to the microsecond, which a `Date` is not. */
+const versions = (where: string) => `
+  select version, shard_name as name, group_id as "group", member, slots, auto_split as "autoSplit",
+    extract(epoch from recorded_at)::float8 as "recordedAt"
+  from _sharding_map ${where}
+  order by version desc, group_id, member, shard_name`;
 
 /** The newest version; undefined before the first boot. */
 export async function newestVersion(client: pg.Client): Promise<MapVersion | undefined> {
-  const { rows } = await client.query<MapRow>(`
-    select version, shard_name as name, group_id as "group", member, slots, auto_split as "autoSplit"
-    from _sharding_map where version = (select max(version) from _sharding_map)
-    order by group_id, member, shard_name`);
-  const [first] = rows;
-  return first && { version: first.version, shards: rows };
+  const { rows } = await client.query<MapRow>(
+    versions('where version = (select max(version) from _sharding_map)'),
+  );
+  return byVersion(rows)[0];
 }
 
-/** The moves verified since the version was recorded. */
-export async function verifiedSince(client: pg.Client, version: number): Promise<VerifiedMove[]> {
-  const { rows } = await client.query<VerifiedMove>(
-    `select group_id as "group", source, destination, slots from _sharding_slot_moves
-      where verified_at > (select max(recorded_at) from _sharding_map where version = $1)`,
-    [version],
-  );
+/** Every version, newest first. */
+export async function allVersions(client: pg.Client): Promise<MapVersion[]> {
+  const { rows } = await client.query<MapRow>(versions(''));
+  return byVersion(rows);
+}
+
+/** The moves since the slot map is remembered, in the order in which they were verified. */
+export async function verifiedMoves(client: pg.Client): Promise<VerifiedMove[]> {
+  const { rows } = await client.query<VerifiedMove>(`
+    select group_id as "group", source, destination, slots, extract(epoch from verified_at)::float8 as "verifiedAt"
+    from _sharding_slot_moves where verified_at > (select min(recorded_at) from _sharding_map)
+    order by verified_at, id`);
   return rows;
+}
+
+function byVersion(rows: readonly MapRow[]): MapVersion[] {
+  const versionsOf = new Map<number, { version: number; recordedAt: number; shards: MapRow[] }>();
+  for (const row of rows) {
+    const { version, recordedAt } = row;
+    const known = versionsOf.get(version);
+    if (known) known.shards.push(row);
+    else versionsOf.set(version, { version, recordedAt, shards: [row] });
+  }
+  return [...versionsOf.values()];
 }
 
 export async function recordVersion(

@@ -16,6 +16,8 @@ export interface MappedShard {
 export interface MapVersion {
   readonly version: number;
   readonly shards: readonly MappedShard[];
+  /** Seconds since 1970. */
+  readonly recordedAt: number;
 }
 
 /** Whole slots whose rows were copied and verified. */
@@ -24,6 +26,8 @@ export interface VerifiedMove {
   readonly source: string;
   readonly destination: string;
   readonly slots: string;
+  /** Seconds since 1970. */
+  readonly verifiedAt: number;
 }
 
 /** The shards of a topology, in declaration order. */
