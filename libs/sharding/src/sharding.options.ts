@@ -11,6 +11,9 @@ import type { CreateDataSource, EntityList, SubscriberList, TypeOrmOptions } fro
 export const DIRECTORY_OUTAGES = ['serve_stale', 'fail'] as const;
 export type DirectoryOutage = (typeof DIRECTORY_OUTAGES)[number];
 
+/** What routing knows is up to 3 s old while all is well and one answer is late. */
+export const MIN_DIRECTORY_STALENESS_MS = 5000;
+
 /** What a boot does about slots that changed their owner without a verified move. */
 export const SLOT_MAP_GUARDS = ['warn', 'strict'] as const;
 export type SlotMapGuard = (typeof SLOT_MAP_GUARDS)[number];
@@ -125,10 +128,10 @@ export class DatabaseOptions {
   @IsIn(DIRECTORY_OUTAGES)
   directoryOnOutage?: DirectoryOutage;
 
-  /** Default 30000. */
+  /** Used with `fail`. At least 5000; default 30000. */
   @IsOptional()
   @IsInt()
-  @Min(1000)
+  @Min(MIN_DIRECTORY_STALENESS_MS)
   directoryMaxStalenessMs?: number;
 
   /** Slots that changed owner without a verified move: `warn` (default), or `strict` refuses to boot. */

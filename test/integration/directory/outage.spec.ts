@@ -17,7 +17,7 @@ class Three extends ShardRouter {
     super();
     this.#routers = {
       s: new DirectoryRouter(connection),
-      f: new DirectoryRouter(connection, { onOutage: 'fail', maxStalenessMs: 500 }),
+      f: new DirectoryRouter(connection, { onOutage: 'fail', maxStalenessMs: 5000 }),
       k: new DirectoryRouter(connection, { snapshotMax: 1, cacheTtlMs: 300 }),
     };
   }
@@ -79,6 +79,7 @@ describe('while the control database takes no connections', () => {
   it('each router does what it was told', async () => {
     await waitFor(async () => (await placesOf(app, 'fail'))[0] === 'directory_unavailable', {
       what: 'the router that fails to fail',
+      timeoutMs: 15_000,
     });
     expect(await placesOf(app, 'serve', 'fail', 'key', 'kilo')).toEqual([
       'shard0',

@@ -91,6 +91,23 @@ describe('a fallback', () => {
 });
 
 describe('the options of a router', () => {
+  it('cannot be more impatient than the directory can tell', async () => {
+    const refusal = {
+      code: 'invalid_topology',
+      message:
+        'a DirectoryRouter cannot know sooner that the directory is not read: set its maxStalenessMs to 5000 at least',
+    };
+    await expect(routerWith({ onOutage: 'fail', maxStalenessMs: 4999 })).rejects.toMatchObject(refusal);
+    await expect(placed.boot({ database: { directoryMaxStalenessMs: 4999 } })).rejects.toMatchObject({
+      code: 'invalid_topology',
+      message: expect.stringMatching(/directoryMaxStalenessMs.*5000/),
+    });
+    const { opened } = app.get(DirectoryConnection);
+    const before = opened.length;
+    await routerWith({ onOutage: 'fail', maxStalenessMs: 5000 });
+    expect(opened.length).toBe(before + 1);
+  });
+
   it('win over the configured ones', async () => {
     const configured = { directorySnapshotMax: 1, directoryOnOutage: 'fail' } as const;
     const own = await placed.boot({

@@ -37,7 +37,7 @@ const DATABASE: Record<string, [string, unknown]> = {
   directorySnapshotMax: ['13', 13],
   directoryCacheTtlMs: ['1400', 1400],
   directoryOnOutage: ['fail', 'fail'],
-  directoryMaxStalenessMs: ['1500', 1500],
+  directoryMaxStalenessMs: ['5000', 5000],
   slotMapGuard: ['strict', 'strict'],
   maintenanceUrl: ['postgres://d/c', 'postgres://d/c'],
   pooler: ['none', 'none'],

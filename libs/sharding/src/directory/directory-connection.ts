@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { ShardingError } from '@app/routing';
+import { MIN_DIRECTORY_STALENESS_MS } from '../sharding.options.js';
 import { failureCode } from '../shards/database-failure.js';
 import { within } from '../shards/work-scope.js';
 import { Directory } from './directory.js';
@@ -46,12 +47,13 @@ export class DirectoryConnection {
   /**
    * A directory with its own connection and cache; it is read at boot, or now where that is over.
    *
-   * @throws ShardingError `invalid_topology` without a control database, with a pool of one connection, and where a
-   *   transaction-mode pooler is the only way there
+   * @throws ShardingError `invalid_topology` without a control database, with a pool of one connection, where a
+   *   transaction-mode pooler is the only way there, and for a `maxStalenessMs` below 5000
    */
   open(options: DirectoryOptions = {}): OpenDirectory {
     const control = this.#usable();
     const settings = { ...this.settings, ...options };
+    refuseImpatient(settings);
     const problems = new PinProblems(this.rules, (line) => this.#logger.error(line));
     const lookUps = new PinLookUps({
       ask: (sql, values) => throughPool(control, { text: sql, values }),
@@ -114,6 +116,15 @@ export class DirectoryConnection {
 export interface OpenDirectory {
   readonly directory: Directory;
   readonly problems: PinProblems;
+}
+
+/** Knowledge that is 3 s old is served without a look at its age. */
+function refuseImpatient({ maxStalenessMs }: DirectorySettings): void {
+  if (maxStalenessMs >= MIN_DIRECTORY_STALENESS_MS) return;
+  throw new ShardingError(
+    'invalid_topology',
+    `a DirectoryRouter cannot know sooner that the directory is not read: set its maxStalenessMs to ${MIN_DIRECTORY_STALENESS_MS} at least`,
+  );
 }
 
 function throughPool<Row extends object>(control: Database, query: pg.QueryConfig | string): Promise<Row[]> {
