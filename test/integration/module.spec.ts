@@ -143,7 +143,7 @@ describe('ShardingModule', () => {
     const db = await app!.get(Shards).dbOn('shard1');
     await expect(db.query('show application_name')).resolves.toEqual([{ application_name: 'own' }]);
     await expect(db.getRepository(Note).count()).resolves.toBe(0);
-    expect(built).toEqual(['control primary', 'shard:shard1 primary']);
+    expect(built).toEqual(['control primary', 'shard:shard0 primary', 'shard:shard1 primary']);
   });
 
   it('asks for health and cancels through the DataSource that the application builds', async () => {
@@ -262,6 +262,8 @@ it('exports what it documents', () => {
     'DirectoryRouter',
     'InjectControl',
     'InjectShardedRepository',
+    'MigrationFailed',
+    'MigrationsOptions',
     'Pins',
     'PlacedRepository',
     'ReadRepository',
@@ -286,6 +288,8 @@ it('exports what it documents', () => {
     'Tenant',
     'loadShardingOptions',
     'migrate',
+    'migrateDown',
+    'migrationStatus',
     'resolveOptions',
     'scatterRepository',
     'setRoutingKey',

@@ -14,7 +14,10 @@ export type { MetricsOptions, MetricsRegistry } from './metrics/metrics-paths.js
 export { CONTROL_MIGRATIONS, SHARD_MIGRATIONS } from './migrations/framework/framework-migrations.js';
 export type { FrameworkMigration } from './migrations/framework/framework-migrations.js';
 export { migrate } from './migrations/migrate.js';
-export type { MigrateOptions, MigrationLog } from './migrations/migrate.js';
+export type { MigrateOptions } from './migrations/migrate.js';
+export { migrateDown } from './migrations/migrate-down.js';
+export type { MigrateDownOptions } from './migrations/migrate-down.js';
+export type { MigrationLimits, MigrationLog } from './migrations/migration-limits.js';
 export { migrationStatus } from './migrations/migration-status.js';
 export type { TargetStatus } from './migrations/migration-status.js';
 export type { MigrationProgress } from './migrations/run-targets.js';

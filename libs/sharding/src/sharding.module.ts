@@ -10,6 +10,7 @@ import { Pins } from './directory/pins.js';
 import { HEALTH_COMPONENTS } from './health-components.js';
 import { healthPaths } from './health/health-paths.js';
 import { metricsPaths } from './metrics/metrics-paths.js';
+import { bootMigrations } from './migrations/boot-migrations.js';
 import { optionalModules } from './optional-modules.js';
 import { isProvided, placementProviders, SHARD_ROUTER } from './placement.providers.js';
 import { CrossShardReads } from './repository/cross-shard-reads.js';
@@ -124,6 +125,7 @@ export class ShardingModule
     logTopology(this.settings, this.fleet.totalMaxConnections, new Logger(ShardingModule.name));
     const warn = (line: string) => new Logger(ShardingModule.name).warn(line);
     try {
+      await this.migrations(warn);
       await guardSlotMap({ settings: this.settings, control: this.fleet.control?.database, warn });
       await this.directory.start();
       await this.fleet.start();
@@ -132,6 +134,12 @@ export class ShardingModule
       throw error;
     }
     this.fleet.checkBudget(warn);
+  }
+
+  private migrations(warn: (line: string) => void): Promise<void> {
+    const { fleet, settings } = this;
+    const log = (line: string) => new Logger(ShardingModule.name).log(line);
+    return bootMigrations({ settings, databasesOf: (target) => fleet.databasesOf(target), log, warn });
   }
 
   /** HTTP closes next and waits for its requests: not longer than the drain. */

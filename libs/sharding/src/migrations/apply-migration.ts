@@ -25,6 +25,7 @@ export function frameworkStep(migration: FrameworkMigration): Step {
         applied_at timestamptz not null default now())`);
       await runner.query(`comment on table _sharding_migrations is
         'Migrations of nestjs-sharding itself that are applied here. Written by its migrator.'`);
+      await runner.query('grant select on _sharding_migrations to public'); // any role that boots reads it
       await migration.up(runner);
       await runner.query('insert into _sharding_migrations (name) values ($1)', [migration.name]);
     },

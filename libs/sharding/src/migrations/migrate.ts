@@ -1,34 +1,19 @@
 import { ShardingError } from '@app/routing';
 import { applyStep, frameworkStep, ownStep, type Step } from './apply-migration.js';
+import { patienceOf, waitOf, type MigrationLimits, type MigrationLog } from './migration-limits.js';
 import { appliedIn, closed, inSession, migrationDatabase } from './migration-session.js';
 import { assertSessions, migrationTargets } from './migration-target.js';
 import { differenceOf, migrationsTable, readApplied, type Applied } from './read-applied.js';
 import { runTargets } from './run-targets.js';
 import { failureText, MigrationFailed, targetFailure } from './target-result.js';
 import type { ShardingSettings } from '../sharding.settings.js';
-import type { LockPatience } from './lock-retries.js';
-import type { LockWait } from './migration-lock.js';
 import type { MigrationSession } from './migration-session.js';
 import type { MigrationTarget, TargetChoice } from './migration-target.js';
 import type { RunOrder } from './run-targets.js';
 import type { TargetResult } from './target-result.js';
 
-/** One line for the operator, always with `target=`. */
-export type MigrationLog = (line: string) => void;
-
-/** How carefully a target is changed. */
-export interface MigrationLimits {
-  /** How long to wait for another migrator. Default 600000. */
-  readonly waitMs?: number;
-  /** Of each wait for a lock. Default: that of the settings, 5000. */
-  readonly lockTimeoutMs?: number;
-  /** How often a migration that gets no lock is tried. Default 6. */
-  readonly lockAttempts?: number;
-  /** Cancels what runs; its transaction is rolled back. */
-  readonly signal?: AbortSignal;
-}
-
-export interface MigrateOptions extends TargetChoice, Omit<RunOrder, 'stopsAt'>, MigrationLimits {
+export interface MigrateOptions
+  extends TargetChoice, Omit<RunOrder, 'stopsAt' | 'reversed'>, MigrationLimits {
   /** A target that cannot be reached: `fail` (default) stops there, `skip` goes on with the others. */
   readonly unreachable?: 'fail' | 'skip';
 }
@@ -91,7 +76,7 @@ async function migrateTarget(target: MigrationTarget, run: Run): Promise<TargetR
   try {
     const limitMs = 2 * target.settings.connectTimeoutMs;
     if (stepsOf(target, await appliedIn(database, settings, limitMs)).length > 0) {
-      await inSession(database, waitOf(target, run), (session) =>
+      await inSession(database, waitOf(target.name, run), (session) =>
         applyAll(session, { target, run, names, at }),
       );
     }
@@ -126,7 +111,7 @@ async function applyAll(session: MigrationSession, { target, run, names, at }: W
   const applied = await readApplied(session.client, migrationsTable(run.settings));
   for (const step of stepsOf(target, applied)) {
     at.step = step.name;
-    await applyStep(session, step, patienceOf(target, run, step));
+    await applyStep(session, step, patienceOf(target.name, run, step.name));
     names.push(step.name);
     delete at.step;
   }
@@ -137,27 +122,4 @@ function stepsOf(target: MigrationTarget, applied: Applied): Step[] {
   return [...target.framework.map(frameworkStep), ...target.own.map(ownStep)].filter(({ name }) =>
     pending.has(name),
   );
-}
-
-const DEFAULT_WAIT_MS = 600_000;
-const DEFAULT_LOCK_ATTEMPTS = 6;
-
-export function waitOf({ name }: MigrationTarget, { log, options }: Pick<Run, 'log' | 'options'>): LockWait {
-  return { target: name, waitMs: options.waitMs ?? DEFAULT_WAIT_MS, signal: options.signal, log };
-}
-
-export function patienceOf(
-  { name }: MigrationTarget,
-  { settings, log, options }: Omit<Run, 'causes'>,
-  step: Step,
-): LockPatience {
-  const lockAttempts = options.lockAttempts ?? DEFAULT_LOCK_ATTEMPTS;
-  return {
-    lockTimeoutMs: options.lockTimeoutMs ?? settings.migrations.lockTimeoutMs,
-    lockAttempts,
-    signal: options.signal,
-    note: (text) => log(`target=${name} ${text}`),
-    again: (attempt) =>
-      log(`target=${name} ${step.name} got no lock, attempt ${attempt} of ${lockAttempts}; tries again`),
-  };
 }

@@ -43,12 +43,8 @@ export function migrationDatabase(
   });
 }
 
-/** What is recorded in a database, read on a connection of its own. Reads only. @throws ShardingError `shard_unavailable` */
-export async function appliedIn(
-  database: Database,
-  settings: ShardingSettings,
-  limitMs: number,
-): Promise<Applied> {
+/** What is recorded in a database, read on a connection of its own. @throws ShardingError `shard_unavailable`, or the driver's error of a statement */
+export function appliedIn(database: Database, settings: ShardingSettings, limitMs: number): Promise<Applied> {
   const table = migrationsTable(settings);
   return asking(database, limitMs, (client) => readOnly(client, () => readApplied(client, table)));
 }

@@ -27,17 +27,22 @@ export interface Difference {
   readonly unknown: readonly string[];
 }
 
-/** Reads only, also where no table is there yet. To be called inside a transaction. */
-export async function readApplied(client: pg.Client, table: MigrationsTable): Promise<Applied> {
+/**
+ * Reads only, also where no table is there yet. To be called inside a transaction.
+ *
+ * @param table undefined: what the application has applied is of no interest
+ */
+export async function readApplied(client: pg.Client, table: MigrationsTable | undefined): Promise<Applied> {
   const { rows } = await client.query<{ framework: string | null; own: string | null }>(
     `select to_regclass('_sharding_migrations')::text as framework,
-      to_regclass(format('%I.%I', coalesce($1, current_schema()), $2::text))::text as own`,
-    [table.schema, table.name],
+      case when $2::text is not null
+        then to_regclass(format('%I.%I', coalesce($1, current_schema()), $2::text))::text end as own`,
+    [table?.schema, table?.name],
   );
   const [found] = rows;
   return {
     framework: found?.framework ? await framework(client) : undefined,
-    own: found?.own ? await own(client, table) : [],
+    own: table && found?.own ? await own(client, table) : [],
   };
 }
 

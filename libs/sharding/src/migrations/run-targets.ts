@@ -18,6 +18,8 @@ export interface RunOrder {
   /** Whether the others may follow the canary; what is left is then not attempted. Default: they may. */
   readonly afterCanary?: (canary: TargetResult) => Promise<boolean>;
   readonly progress?: (progress: MigrationProgress) => void;
+  /** Control comes last. */
+  readonly reversed?: 'yes';
   /** Whether a failure stops the others; always by default. */
   readonly stopsAt?: (result: TargetResult) => boolean;
 }
@@ -60,7 +62,7 @@ interface Stage {
 }
 
 function stagesOf(targets: readonly MigrationTarget[], order: RunOrder): Stage[] {
-  const { parallel: width = 1, canary, afterCanary } = order;
+  const { parallel: width = 1, canary, afterCanary, reversed } = order;
   const control = targets.filter(({ shard }) => shard === undefined);
   const shards = targets.filter(({ shard }) => shard !== undefined);
   const first = shards.filter(({ shard }) => shard === canary);
@@ -72,8 +74,10 @@ function stagesOf(targets: readonly MigrationTarget[], order: RunOrder): Stage[]
     );
   }
   const rest = shards.filter(({ shard }) => canary === undefined || shard !== canary);
+  const alone = { members: control, width: 1 };
+  if (reversed) return [{ members: shards, width: 1 }, alone];
   return [
-    { members: control, width: 1 },
+    alone,
     { members: first, width: 1, ...(afterCanary && rest.length > 0 && { asks: afterCanary }) },
     { members: rest, width },
   ];

@@ -9,6 +9,7 @@ import { checkoutError, described, unavailable } from './database-failure.js';
 import { DatabaseWay } from './database-way.js';
 import { withDedicatedConnection } from './dedicated-connection.js';
 import { discardRunners, drained, dropIdle, initialize, poolOf, runnersOf } from './driver-pool.js';
+import { FirstContact } from './first-contact.js';
 import { instrument } from './instrument.js';
 import { StandingConnection } from './standing-connection.js';
 import { Telemetry } from './telemetry.js';
@@ -19,17 +20,11 @@ import type { EntityList, PostgresOptions } from '../typeorm.options.js';
 import type { DatabaseSettings, TypeOrmSettings } from '../sharding.settings.js';
 import type { BreakerState } from './breaker.js';
 import type { BackendKey } from './cancel-request.js';
+import type { PoolStats } from './driver-pool.js';
 import type { CausalMark } from './reads/causal-marks.js';
 import type { Place } from './telemetry.js';
 
-/** Connections of one pool right now. */
-export interface PoolStats {
-  readonly max: number;
-  readonly active: number;
-  readonly idle: number;
-  /** Callers that wait for a connection. */
-  readonly waiting: number;
-}
+export type { PoolStats };
 
 export interface DatabaseParts {
   readonly settings: DatabaseSettings;
@@ -64,6 +59,7 @@ export class Database {
   readonly keepsSessions: boolean;
   readonly breaker: Breaker;
   readonly telemetry: Telemetry;
+  readonly firstContact = new FirstContact();
   /** The mark of the running context, where somebody may ask for it later; set by the fleet. */
   causalMark: (() => CausalMark) | undefined;
   readonly #settings: DatabaseSettings;
@@ -173,6 +169,7 @@ export class Database {
     const [answer] = await Promise.all([
       this.dedicated(purpose, limitMs, work),
       this.#way.avoidsPooler && this.#logIn(limitMs),
+      this.firstContact.pass(),
     ]);
     return answer;
   }
@@ -197,7 +194,8 @@ export class Database {
 
   /** Said once: the outage itself, not each request that it fails. */
   noteFailure(error: unknown): void {
-    if (!this.#closing) this.breaker.failed(error);
+    const refused = error instanceof ShardingError && error.code === 'migrations_pending'; // it is there
+    if (!this.#closing && !refused) this.breaker.failed(error);
   }
 
   noteSuccess(): void {
@@ -275,6 +273,7 @@ export class Database {
   async #open(): Promise<DataSource> {
     try {
       const limitMs = 2 * this.#settings.connectTimeoutMs;
+      await this.firstContact.pass();
       const what = `building the DataSource of ${described(this.label)}`;
       const source = await within(what, { deadlineMs: limitMs }, () => this.build()); // may be the application's code
       this.#opened = await initialize(source, limitMs);

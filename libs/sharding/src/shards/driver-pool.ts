@@ -1,6 +1,15 @@
 import type { DataSource } from 'typeorm';
 import type { BackendKey } from './cancel-request.js';
 
+/** Connections of one pool right now. */
+export interface PoolStats {
+  readonly max: number;
+  readonly active: number;
+  readonly idle: number;
+  /** Callers that wait for a connection. */
+  readonly waiting: number;
+}
+
 /** What is used of `pg-pool`. */
 interface Pool {
   readonly totalCount: number;

@@ -72,6 +72,13 @@ export class Fleet {
     return totalMaxConnections(this.#databases);
   }
 
+  /** The primary of a place and its replica, where it has one; of the control database where no shard is named. */
+  databasesOf({ shard }: { readonly shard: string | undefined }): Database[] {
+    const place = shard === undefined ? this.control : this.shards.find(({ name }) => name === shard);
+    const { primary, replica } = place?.reads ?? {};
+    return [...(primary ? [primary] : []), ...(replica ? [replica.database] : [])];
+  }
+
   /** A `DataSource` that knows every entity of the shards, connected or not. */
   metadataSource(): Promise<DataSource> {
     return (this.#metadata ??= this.#buildMetadata());
