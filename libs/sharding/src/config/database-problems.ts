@@ -30,6 +30,7 @@ export function databaseProblems(
     ...shards.flatMap((shard, index) => (shard.name === 'control' ? [reservedName(index)] : [])),
     ...secretProblems(database, as),
     ...directoryProblems(database, as),
+    ...slotMapProblems(database, as),
     ...urlProblems(database, shards, as),
   ];
 }
@@ -70,6 +71,14 @@ function directoryProblems(database: DatabaseOptions, as: (key: string) => strin
     problems.push(`${key}: listens for changes, which a transaction-mode pooler does not pass on; ${way}`);
   }
   return problems;
+}
+
+function slotMapProblems(database: DatabaseOptions, as: (key: string) => string): string[] {
+  if (database.slotMapGuard !== 'strict' || (database.primaryUrl ?? database.url) !== undefined) return [];
+  const remembers = 'needs a control database, which remembers the slot map';
+  return [
+    `database.${as('slotMapGuard')}: "strict" ${remembers}; set database.${as('primaryUrl')}, or choose "warn"`,
+  ];
 }
 
 /** A URL of the configuration. The maintenance URL of a database leads to the same database by another way. */

@@ -132,6 +132,20 @@ describe('the control database', () => {
     expect(resolve({ ...options, directoryShardRouter: false, poolSize: 1 }).control).toBeDefined();
   });
 
+  it('must be there for a strict guard of the slot map', () => {
+    const options = { shards: shards('postgres://db/a') };
+    expect(() => resolve({ ...options, slotMapGuard: 'strict' })).toThrow(
+      configurationError([
+        'database.slot_map_guard: "strict" needs a control database, which remembers the slot map; set database.primary_url, or choose "warn"',
+      ]),
+    );
+    expect(resolve({ ...options, slotMapGuard: 'warn' }).slotMapGuard).toBe('warn');
+    expect(resolve({ ...options, slotMapGuard: 'strict', url: 'postgres://c/c' }).slotMapGuard).toBe(
+      'strict',
+    );
+    expect(resolve({ url: 'postgres://c/c', slotMapGuard: 'strict' }).unsharded).toBe(true);
+  });
+
   it('must be reached by the directory router without a transaction-mode pooler', () => {
     const options = {
       url: 'postgres://c/c',

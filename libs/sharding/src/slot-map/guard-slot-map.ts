@@ -34,13 +34,15 @@ export async function guardSlotMap({ settings, control, warn }: SlotMapGuardPart
     if (topology.autoSplit) warn(NOBODY_REMEMBERS);
     return;
   }
-  const limitMs = 2 * (settings.control?.connectTimeoutMs ?? DEFAULT_CONNECT_MS);
+  const isNeeded = topology.autoSplit || slotMapGuard === 'strict';
+  const connectMs = settings.control?.connectTimeoutMs ?? DEFAULT_CONNECT_MS;
+  const limitMs = isNeeded ? 2 * connectMs : connectMs;
   const boot = { current: mappedShards(topology), guard: slotMapGuard, limitMs };
   let verdict: MapVerdict;
   try {
     verdict = await control.dedicated('slot-map', limitMs, (client) => settle(client, boot));
   } catch (cause) {
-    if (topology.autoSplit || slotMapGuard === 'strict') throw notCompared(control, cause);
+    if (isNeeded) throw notCompared(control, cause);
     warn(`the slot map was not compared: ${control.label} ${reasonOf(cause)}`);
     return;
   }
