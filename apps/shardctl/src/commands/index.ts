@@ -6,6 +6,7 @@ import { pins } from './pins.js';
 import { place } from './place.js';
 import { query } from './query.js';
 import { route } from './route.js';
+import { schema } from './schema.js';
 import { slots } from './slots.js';
 import { topology } from './topology.js';
 import { unpin } from './unpin.js';
@@ -22,6 +23,7 @@ export const VERBS = [
   place,
   ping,
   query,
+  schema,
   init,
   config,
 ] as readonly Verb[];
