@@ -20,7 +20,7 @@ export interface SchemaDifference {
 }
 
 /** The property that says whether there is such an object. */
-const EXISTS = 'exists';
+export const EXISTS = 'exists';
 const DEFINITION = 'definition';
 
 /** A property with all that it is on the shards where the object can be. */
