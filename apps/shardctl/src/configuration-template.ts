@@ -35,6 +35,13 @@ slots = ["8192-16383"]
 source = "header"                  # or "subdomain", "jwt", "custom"
 header_name = "x-tenant-id"
 
+[migrations]
+# Globs of compiled files that export migration classes, seen from the working directory.
+control = []                       # "dist/migrations/control/*.js"
+shards = []                        # "dist/migrations/shards/*.js"
+# auto_migrate = "never"           # default "development": a boot migrates under that profile alone
+# lock_timeout_ms = 5000           # how long a migration waits for a lock before it lets others pass
+
 # [profile.production.database]
 # pool_size = 20
 `;

@@ -27,6 +27,7 @@ export function resolvedConfiguration(settings: ShardingSettings): Record<string
       shards: settings.unsharded ? [] : shardsOf(settings),
     },
     tenancy: tenancyOf(settings),
+    migrations: migrationsOf(settings),
   });
 }
 
@@ -75,6 +76,17 @@ function tenancyOf({ tenancy }: ShardingSettings): object {
     max_length: maxLength,
     ...Object.fromEntries(shown.map(([name, value]) => [snakeCase(name), value])),
     ...(source.kind === 'jwt' && { algorithms: source.key.algorithms, key: MASK }),
+  };
+}
+
+function migrationsOf({ migrations }: ShardingSettings): object {
+  const { control, shards, ...rest } = migrations;
+  const names = (list: typeof control) =>
+    list.map((entry) => (typeof entry === 'string' ? entry : entry.name));
+  return {
+    control: names(control),
+    shards: names(shards),
+    ...Object.fromEntries(Object.entries(rest).map(([key, value]) => [snakeCase(key), value])),
   };
 }
 

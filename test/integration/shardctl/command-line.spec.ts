@@ -39,6 +39,7 @@ it('has a help page that one can learn from', async () => {
    The databases:
      ping [options]               latency, version, role and replica lag of every target
      query [options] <sql>        one statement on every shard, read only unless --write is given
+     migrate [options] [what]     run the migrations on every target; status; down
      schema [options] <diff>      diff: what the shards do not have in common
 
    Configuration:

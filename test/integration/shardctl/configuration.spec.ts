@@ -109,6 +109,15 @@ describe('config', () => {
      claim = "tenant_id"
      algorithms = [ "HS256", "HS384", "HS512" ]
      key = "****"
+
+     [migrations]
+     control = []
+     shards = []
+     auto_migrate = "development"
+     pending_migrations = "refuse"
+     lock_timeout_ms = 5000
+     interleave_identities = true
+     identity_stride = 1024
      "
     `);
     expect(parse(out)).toHaveProperty('database.shards.1.name', 'shard1');

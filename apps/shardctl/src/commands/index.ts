@@ -1,5 +1,6 @@
 import { config } from './config.js';
 import { init } from './init.js';
+import { migrate } from './migrate.js';
 import { pin } from './pin.js';
 import { ping } from './ping.js';
 import { pins } from './pins.js';
@@ -23,6 +24,7 @@ export const VERBS = [
   place,
   ping,
   query,
+  migrate,
   schema,
   init,
   config,

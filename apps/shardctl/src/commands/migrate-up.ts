@@ -1,0 +1,58 @@
+import { createInterface } from 'node:readline/promises';
+import { UsageError, type Report, type Session } from '../verb.js';
+import { choiceOf, limitsOf, resultsReport } from './migrate-results.js';
+import { showProgress } from './migrate-progress.js';
+import type { ShardingSettings } from '@app/sharding/config';
+import type { TargetResult } from '@app/sharding/operator';
+import type { MigrateOptions } from './migrate.js';
+
+export async function migrateUp(options: MigrateOptions, session: Session): Promise<Report> {
+  const { canary, yes, parallel } = options;
+  const asks = canary !== undefined && yes === undefined;
+  if (asks && !process.stdin.isTTY) {
+    throw new UsageError('--canary asks before it goes on, and nobody can answer here: say --yes');
+  }
+  const settings = await session.settings();
+  const { migrator } = await import('@app/sharding/operator');
+  const { migrate, MigrationFailed } = await migrator();
+  const shown = showProgress(process.stderr);
+  try {
+    const results = await migrate(settings, shown.log, {
+      ...choiceOf(options),
+      ...limitsOf(options, session.signal),
+      ...(parallel !== undefined && { parallel }),
+      ...(canary !== undefined && { canary }),
+      ...(asks && { afterCanary: (result) => confirmed(result, session.signal) }),
+      progress: shown.progress,
+    });
+    return resultsReport(results, 'applied', notesOf(results, settings));
+  } catch (error) {
+    if (!(error instanceof MigrationFailed)) throw error;
+    return resultsReport(error.targets, 'applied', [error.message]);
+  } finally {
+    shown.end();
+  }
+}
+
+async function confirmed({ target, names }: TargetResult, signal: AbortSignal): Promise<boolean> {
+  const asked = createInterface({ input: process.stdin, output: process.stderr });
+  const did = names.length === 0 ? 'was up to date' : `has ${names.length} more`;
+  try {
+    return /^y(es)?$/i.test(
+      await asked.question(`the canary ${target} ${did}; go on with the others? [y/N] `, { signal }),
+    );
+  } finally {
+    asked.close();
+  }
+}
+
+function notesOf(results: readonly TargetResult[], { migrations }: ShardingSettings): string[] {
+  const left = results.filter(({ state }) => state === 'not_attempted').length;
+  const none = migrations.control.length + migrations.shards.length === 0;
+  return [
+    ...(left > 0 ? [`stopped behind the canary: ${left} not attempted; run again to go on`] : []),
+    ...(none
+      ? ['only the tables of the framework: no migrations are named under [migrations], control and shards']
+      : []),
+  ];
+}
