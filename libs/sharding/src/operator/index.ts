@@ -15,7 +15,6 @@ export type { TargetFailure, TargetResult } from '../migrations/target-result.js
 export { withPins } from './with-pins.js';
 export type { Pins } from '../directory/pins.js';
 export { readSchema } from './schema/read-schema.js';
-export { differencesOf, EXISTS, schemaDifferences } from './schema/schema-differences.js';
 export { differencesOf, schemaDifferences } from './schema/schema-differences.js';
 export type { SchemaDifference, Variant } from './schema/schema-differences.js';
 export type { Fact, SchemaObject, ShardSchema } from './schema/schema-object.js';
