@@ -5,6 +5,7 @@ Examples:
   shardctl config --profile production               what the module would run on, secrets masked
   shardctl route acme globex                         key -> slot -> group -> shard, and why
   shardctl ping                                      is everything there, who is primary, how far behind are replicas
+  shardctl doctor                                    what is wrong, or will be, and what to do
   shardctl query 'select count(*) from bookmarks'    on every shard, read only
   shardctl pin acme shard1 --note 'too big'          an exception from the slot map
   shardctl <verb> --help                             more of each verb

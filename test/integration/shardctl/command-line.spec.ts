@@ -38,6 +38,7 @@ it('has a help page that one can learn from', async () => {
 
    The databases:
      ping [options]               latency, version, role and replica lag of every target
+     doctor [options]             what is wrong, or will be, with the reason and what to do
      query [options] <sql>        one statement on every shard, read only unless --write is given
      migrate [options] [what]     run the migrations on every target; status; down
      schema [options] <diff>      diff: what the shards do not have in common
@@ -51,6 +52,7 @@ it('has a help page that one can learn from', async () => {
      shardctl config --profile production               what the module would run on, secrets masked
      shardctl route acme globex                         key -> slot -> group -> shard, and why
      shardctl ping                                      is everything there, who is primary, how far behind are replicas
+     shardctl doctor                                    what is wrong, or will be, and what to do
      shardctl query 'select count(*) from bookmarks'    on every shard, read only
      shardctl pin acme shard1 --note 'too big'          an exception from the slot map
      shardctl <verb> --help                             more of each verb

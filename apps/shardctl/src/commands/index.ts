@@ -1,4 +1,5 @@
 import { config } from './config.js';
+import { doctor } from './doctor.js';
 import { init } from './init.js';
 import { migrate } from './migrate.js';
 import { pin } from './pin.js';
@@ -23,6 +24,7 @@ export const VERBS = [
   pins,
   place,
   ping,
+  doctor,
   query,
   migrate,
   schema,

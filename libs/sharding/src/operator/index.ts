@@ -18,3 +18,7 @@ export { readSchema } from './schema/read-schema.js';
 export { differencesOf, schemaDifferences } from './schema/schema-differences.js';
 export type { SchemaDifference, Variant } from './schema/schema-differences.js';
 export type { Fact, SchemaObject, ShardSchema } from './schema/schema-object.js';
+export { configurationFindings } from './doctor/checks/configuration.js';
+export { diagnose } from './doctor/doctor.js';
+export type { Diagnosis } from './doctor/diagnose.js';
+export type { Finding, Severity } from './doctor/finding.js';
