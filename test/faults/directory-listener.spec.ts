@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { isAlive, signalProcess } from '../support/processes.js';
-import { OwnControl } from '../support/own-control.js';
-import type { RunningDirectory } from '../support/own-control.js';
+import { waitFor } from '@test/support';
+import { bootApp } from '../support/deployment.js';
+import { OwnControl, RunningDirectory } from '../support/own-control.js';
+import { RecordedLog } from '../integration/directory/recorded-log.js';
 
 /** LISTEN that died with or without a sign: noticed by the heartbeat, and routes are right again soon (P7, C25). */
 const NOTICED_MS = 3000;
@@ -77,6 +79,43 @@ describe('a line that is cut without FIN', () => {
     expect((await control.listeners()).filter((pid) => pid === old)).toEqual([]);
   });
 });
+
+it('a listener that cannot be had is said once, at boot too, and that it is back', async () => {
+  await running.app.close(); // its pool goes through the proxy too
+  await control.proxy.refuse();
+  const log = new RecordedLog();
+  const options = control.options({
+    primaryUrl: control.direct,
+    maintenanceUrl: control.proxy.url(control.direct),
+  });
+  const app = await bootApp(options, {}, { logger: log });
+  try {
+    const deaf = new RunningDirectory(app);
+    const said =
+      'warn: nobody listens for changes of the directory (ECONNREFUSED): they are asked for through the pool, and take effect seconds later. Is maintenance_url right?';
+    expect(log.of('directory')).toEqual([said]);
+    expect(deaf.directory.listening).toBe(false);
+    for (const to of [deaf.hashed('acme'), deaf.other('acme')]) {
+      await control.pin('acme', to);
+      await deaf.untilRouted('acme', to, HEALED_MS);
+    }
+    expect(log.warnings('directory')).toEqual([said]);
+    const lines = () => log.of('directory').filter((line) => !line.startsWith('log: key'));
+    const isSaid = (count: number) =>
+      waitFor(async () => lines().length === count, { what: `${count} lines`, timeoutMs: 10_000 });
+    await control.proxy.accept();
+    await isSaid(2);
+    await control.proxy.refuse();
+    await control.proxy.dropAll();
+    await isSaid(3);
+    await control.proxy.accept();
+    await isSaid(4);
+    const back = 'log: changes of the directory are listened for again';
+    expect(lines()).toEqual([said, back, said, back]);
+  } finally {
+    await app.close();
+  }
+}, 60_000);
 
 it('a line that goes silent after the answer to a heartbeat, or before it, is one and the same', async () => {
   for (const when of ['before', 'after'] as const) {

@@ -159,6 +159,26 @@ describe('a boot without the control database', () => {
 });
 
 describe('per key', () => {
+  it('fail: down once nothing that is known may be given any more, and well again', async () => {
+    await control.pin('acme', 'shard1');
+    await control.pin('umbrella', 'shard1');
+    const limits = { directoryOnOutage: 'fail', directoryMaxStalenessMs: 5000 } as const;
+    const running = await control.boot({ directorySnapshotMax: 1, ...limits });
+    await listen(running.app);
+    expect(await running.route('acme')).toBe('shard1');
+    await control.server.stop('immediate');
+    await waitFor(async () => running.directory.staleSince !== undefined, { what: 'the outage to be seen' });
+    expect(await running.route('acme')).toBe('shard1');
+    expect(await directoryHealth(running)).toMatchObject({ status: 'up', mode: 'per_key' });
+    const failed = async () => (await running.route('acme')) === 'directory_unavailable';
+    await waitFor(failed, { what: 'the last answer to be too old', timeoutMs: 10_000 });
+    const down = async () => (await directoryHealth(running))['status'] === 'down';
+    await waitFor(down, { what: 'health to say so', timeoutMs: 3000 });
+    await control.server.restart();
+    await running.untilRouted('acme', 'shard1', 10_000);
+    expect(await directoryHealth(running)).toMatchObject({ status: 'up' });
+  }, 60_000);
+
   it.each(Object.keys(outages) as (keyof typeof outages)[])(
     'with control that %s: known keys are served at once, also beyond their time; others fail closed',
     async (outage) => {

@@ -100,7 +100,7 @@ describe('a row by raw SQL outside the group of its key', () => {
     expect(await placesOf(app, 'eu-1', 'mx-1', 'eu-2', 'acme')).toEqual(['eu0', 'mx0', 'eu0', 'shard0']);
     const ignored = (key: string, named: string) =>
       `error: the row of routing key "${key}" names ${named}, outside the group of the key: the row is ignored`;
-    expect(log.of('directory')).toEqual([
+    expect(log.warnings('directory')).toEqual([
       ignored('eu-1', 'shard "shard0"'),
       ignored('mx-1', 'shard "eu0"'),
       ignored('eu-2', 'group 9'),
@@ -229,7 +229,7 @@ describe('a group without shards is an error and never a fallback', () => {
       message: `the directory's row of routing key "acme" names group 5, which has no shards: correct the row`,
     });
     expect(problems(app)).toEqual([0, 2, 0]);
-    expect(log.of('directory')).toEqual([
+    expect(log.warnings('directory')).toEqual([
       'error: the row of routing key "acme" names group 5, which has no shards: its requests are refused',
       'error: the row of routing key "globex" names group 5, which has no shards: its requests are refused',
     ]);

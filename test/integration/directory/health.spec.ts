@@ -81,14 +81,14 @@ it('fails one tenant by a row that names an unknown shard, and counts the row', 
     [200, { notes: 0 }],
   ]);
   expect(await directoryOf(url)).toMatchObject({ status: 'up', rows: 1, unknown_shard_rows: 1 });
-  expect(log.of('directory')).toEqual([
+  expect(log.warnings('directory')).toEqual([
     'error: the row of routing key "acme" names shard "shrad1", which is not configured: its requests are refused',
   ]);
   await placed.row('acme', 'shard1');
   await placed.settled();
   expect((await call(`${url}/notes`, { tenant: 'acme' })).body).toEqual({ notes: 0 });
   expect(await directoryOf(url)).toMatchObject({ unknown_shard_rows: 0 });
-  expect(log.of('directory')).toHaveLength(1);
+  expect(log.warnings('directory')).toHaveLength(1);
 });
 
 it('has a component for each directory, also for one that a module opens for itself', async () => {
@@ -124,7 +124,18 @@ it('looks keys up where there are too many, and keeps all of them again when the
     what: 'the third row to be one too many',
   });
   expect(await placesOf(app, 'acme', 'b', 'hooli')).toEqual(['shard1', 'shard1', byHash('hooli')]);
-  expect(await directoryOf(url)).toMatchObject({ status: 'up', rows: 3, listening: true });
+  const [row] = await placed.control('select revision from _sharding_revision');
+  expect(await directoryOf(url)).toEqual({
+    status: 'up',
+    mode: 'per_key',
+    looked_up_keys: 3,
+    revision: Number(row!['revision']),
+    listening: true,
+    age_ms: expect.any(Number),
+    unknown_shard_rows: 0,
+    unknown_group_rows: 0,
+    outside_group_rows: 0,
+  });
   await placed.control(`delete from _sharding_directory where routing_key <> 'acme'`);
   await waitFor(async () => ((await directoryOf(url)) as { mode: string }).mode === 'snapshot', {
     what: 'the directory to be in memory again',

@@ -14,6 +14,11 @@ export class RecordedLog implements LoggerService {
     return this.lines.filter((line) => line.includes(mark)).map((line) => line.replace(mark, ': '));
   }
 
+  /** The same without the mere news. */
+  warnings(context: string): string[] {
+    return this.of(context).filter((line) => !line.startsWith('log: '));
+  }
+
   #keep(level: string, message: unknown, context: unknown): void {
     this.lines.push(`${level} ${String(context)}: ${String(message)}`);
   }

@@ -208,7 +208,7 @@ describe('the role of the application', () => {
     expect(await placesOf(app, 'acme')).toEqual(['shard1']);
     await placed.row('acme', 'shard0');
     await waitFor(async () => (await placesOf(app, 'acme'))[0] === 'shard0', { what: 'the pin to arrive' });
-    expect(log.of('directory')).toEqual([
+    expect(log.warnings('directory')).toEqual([
       'warn: _sharding_processes cannot be written (42501): moves will not know what this process routes by',
     ]);
     await expect(app.get(Pins).pin('acme', 'shard1')).rejects.toThrow('permission denied');
@@ -228,7 +228,7 @@ describe('the role of the application', () => {
         lives: true,
       },
     ]);
-    expect(log.of('directory')).toEqual([]);
+    expect(log.warnings('directory')).toEqual([]);
     await app.close();
     expect(await processes()).toEqual([]);
   });

@@ -1,7 +1,10 @@
 import type { HealthComponent } from '../health-components.js';
 import type { OpenDirectory } from './directory-connection.js';
 
-/** The component `db:directory`: down where keys cannot be routed. While an old snapshot serves it is up, and says so. */
+/**
+ * The component `db:directory`: down where no key can be routed. While an old snapshot serves it is up, and says so. Where
+ * keys are looked up, the counts of rows that cannot be obeyed are of those that were looked up only.
+ */
 export function directoryHealth(opened: readonly OpenDirectory[]): HealthComponent[] {
   return opened.map((open, index) => ({
     key: index === 0 ? 'db:directory' : `db:directory:${index + 1}`,
@@ -10,10 +13,11 @@ export function directoryHealth(opened: readonly OpenDirectory[]): HealthCompone
 }
 
 function details({ directory, problems }: OpenDirectory): Record<string, unknown> {
-  const { mode, rows, revision, listening, ageMs, staleSince } = directory;
+  const { mode, rows, lookedUp, revision, listening, ageMs, staleSince } = directory;
   return {
     mode,
-    rows,
+    ...(rows !== undefined && { rows }),
+    ...(mode === 'per_key' && { looked_up_keys: lookedUp }),
     revision,
     listening,
     age_ms: Number.isFinite(ageMs) ? Math.round(ageMs) : null,

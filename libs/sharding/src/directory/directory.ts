@@ -1,17 +1,11 @@
-import { hashOfString, ShardingError } from '@app/routing';
+import { ShardingError } from '@app/routing';
 import { CHANGES_KEPT } from './directory-statements.js';
+import { DirectoryLog } from './directory-log.js';
 import { Follower } from './follower.js';
-import { failureCode } from '../shards/database-failure.js';
-import {
-  hasMoreThan,
-  readChanges,
-  readRevision,
-  readSnapshot,
-  readWholeSnapshot,
-  revisionOf,
-} from './read-pins.js';
+import { hasMoreThan, readAllPins, readChanges, readRevision, revisionOf } from './read-pins.js';
 import type { DirectorySettings } from '../sharding.settings.js';
 import type { MaybePromise } from '../shards/maybe-promise.js';
+import type { Lines } from './directory-log.js';
 import type { ChangeRow } from './directory-statements.js';
 import type { Ask, Followed, Ways } from './follower.js';
 import type { Snapshot } from './snapshot.js';
@@ -29,26 +23,24 @@ export interface DirectoryParts {
   readonly lookUps: PinLookUps;
   readonly problems: PinProblems;
   readonly lease: ProcessLease;
-  readonly log: { log(line: string): void; warn(line: string): void };
+  readonly log: Lines;
 }
 
 /** Knowledge that was confirmed within this is not asked for again. Longer than a heartbeat with its deadline. */
 const FRESH_MS = 3000;
 /** A synchronous run of more routes looks at the clock again. */
 const ROUTES_A_RUN = 1000;
-/** Reading page by page is given up after so many times. */
-const PAGED_RELOADS = 2;
 
 /** What one process knows of the directory, and how fresh it is. */
 export class Directory implements Followed {
   readonly #parts: DirectoryParts;
   readonly #follower: Follower;
+  readonly #log: DirectoryLog;
   #snapshot: Snapshot | undefined;
   #perKey = false;
   #revision = 0;
   /** When the database was last asked and answered, on the clock of `performance.now()`. */
   #confirmedAt = -Infinity;
-  #staleSince: Date | undefined;
   /** So many more routes of the running piece of work need not look at the clock. */
   #freshFor = 0;
   #countDue = false;
@@ -56,7 +48,8 @@ export class Directory implements Followed {
 
   constructor(parts: DirectoryParts) {
     this.#parts = parts;
-    this.#follower = new Follower(this, parts.ways);
+    this.#log = new DirectoryLog(parts.log);
+    this.#follower = new Follower(this, parts.ways, this.#log);
   }
 
   get mode(): DirectoryMode {
@@ -64,9 +57,14 @@ export class Directory implements Followed {
     return this.#perKey ? 'per_key' : 'unread';
   }
 
-  /** The pins in memory. */
-  get rows(): number {
-    return this.#snapshot?.size ?? this.#parts.lookUps.size;
+  /** The pins, where all are in memory. */
+  get rows(): number | undefined {
+    return this.#snapshot?.size;
+  }
+
+  /** The keys that were looked up and are kept, pinned or not; none where all pins are in memory. */
+  get lookedUp(): number {
+    return this.#parts.lookUps.size;
   }
 
   get revision(): number {
@@ -83,10 +81,10 @@ export class Directory implements Followed {
 
   /** Since when the database does not answer. */
   get staleSince(): Date | undefined {
-    return this.#staleSince;
+    return this.#log.staleSince;
   }
 
-  /** Whether keys can be routed now. */
+  /** Whether keys can be routed now: all, or with look-ups those that are known. */
   get usable(): boolean {
     return this.mode !== 'unread' && !this.#tooOld;
   }
@@ -151,24 +149,16 @@ export class Directory implements Followed {
     if (this.#perKey && (await hasMoreThan(ask, snapshotMax))) {
       return this.#lookUpFromNowOn(await readRevision(ask), startedAt);
     }
-    for (let attempt = 1; ; attempt++) {
-      const whole = attempt > PAGED_RELOADS; // they change faster than pages can be read
-      const { revision, pins } = await (whole ? readWholeSnapshot : readSnapshot)(ask, snapshotMax);
-      if (!pins) return this.#lookUpFromNowOn(revision, startedAt);
-      const askedAt = performance.now();
-      const rows = whole ? [] : await readChanges(ask, revision);
-      if (pins.apply(rows) === 'everything') continue;
-      this.#nextCountAt = askedAt + Math.max(1000, 10 * (askedAt - startedAt));
-      this.#replace(pins, whole ? revision : revisionOf(rows), whole ? startedAt : askedAt);
-      return this.#parts.lease.renew(ask, this.#revision);
-    }
+    const { revision, pins, askedAt } = await readAllPins(ask, snapshotMax);
+    if (!pins) return this.#lookUpFromNowOn(revision, startedAt);
+    const endedAt = performance.now();
+    this.#nextCountAt = endedAt + Math.max(1000, 10 * (endedAt - startedAt));
+    this.#replace(pins, revision, askedAt);
+    return this.#parts.lease.renew(ask, this.#revision);
   }
 
   failed(error: Error): void {
-    if (this.#staleSince) return;
-    this.#staleSince = new Date();
-    const serves = this.mode === 'unread' ? 'no key can be routed' : 'what is known is used';
-    this.#parts.log.warn(`the directory cannot be read (${reasonOf(error)}): ${serves}`);
+    this.#log.unanswered(error, this.mode === 'unread' ? 'no key can be routed' : 'what is known is used');
   }
 
   async catchUp(ask: Ask): Promise<boolean> {
@@ -177,8 +167,10 @@ export class Directory implements Followed {
     const rows = await readChanges(ask, this.#revision);
     const revision = revisionOf(rows);
     const changed = revision !== this.#revision;
-    if (this.#missed(revision) || !this.#apply(rows, revision)) await this.reload(ask);
-    else this.#confirmed(askedAt);
+    if (this.#missed(revision) || !this.#apply(rows, revision)) {
+      await this.reload(ask);
+      this.#log.reread(this.rows, this.#revision);
+    } else this.#confirmed(askedAt);
     await this.#countPins(ask);
     await this.#parts.lease.renew(ask, this.#revision);
     return changed;
@@ -216,9 +208,11 @@ export class Directory implements Followed {
     return serve();
   }
 
+  /** Also what was looked up, once nobody answers: until then it is as fresh as the changes that are heard of. */
   get #tooOld(): boolean {
     const { onOutage, maxStalenessMs } = this.#parts.settings;
-    return this.#snapshot !== undefined && onOutage === 'fail' && this.ageMs > maxStalenessMs;
+    if (onOutage !== 'fail' || this.ageMs <= maxStalenessMs) return false;
+    return this.#snapshot !== undefined || this.trouble !== undefined;
   }
 
   #unavailable(reason: string): ShardingError {
@@ -241,7 +235,8 @@ export class Directory implements Followed {
     if (!snapshot) return this.#applyToLookUps(rows, revision);
     const changed = snapshot.apply(rows);
     if (changed === 'everything') return false;
-    problems.changed([...changed].map((key) => [key, snapshot.get(key, hashOfString(key))] as const));
+    problems.changed(changed.map(({ key, after }) => [key, after] as const));
+    this.#log.changed(changed, revision);
     this.#revision = snapshot.revision = revision;
     if (snapshot.size > this.#parts.settings.snapshotMax) this.#lookUpFromNowOn(revision, performance.now());
     return true;
@@ -249,11 +244,11 @@ export class Directory implements Followed {
 
   #applyToLookUps(rows: readonly ChangeRow[], revision: number): true {
     const { lookUps, problems } = this.#parts;
-    if (rows.some(({ changes, changed }) => changes && changed === null)) lookUps.clear(revision);
+    const changed = lookUps.apply(rows, revision);
+    if (changed === 'everything') this.#log.reread(undefined, revision);
     else {
-      const keys = rows.flatMap(({ changed }) => changed ?? []);
-      lookUps.changed(keys, revision);
-      problems.changed(keys.map((key) => [key, undefined] as const)); // the next look-up sees
+      problems.changed(changed.map(({ key }) => [key, undefined] as const)); // the next look-up sees
+      this.#log.changed(changed, revision);
     }
     this.#countDue ||= revision !== this.#revision;
     this.#revision = revision;
@@ -294,15 +289,7 @@ export class Directory implements Followed {
 
   #confirmed(askedAt: number): void {
     this.#confirmedAt = askedAt;
-    if (!this.#staleSince) return;
-    this.#staleSince = undefined;
-    this.#parts.log.log('the directory answers again');
+    this.#log.answered();
+    this.#log.tick();
   }
-}
-
-/** Without the text of the driver: it can name hosts. */
-function reasonOf(error: Error): string {
-  return (
-    failureCode(error) ?? (error.message === 'timeout expired' ? 'no answer in time' : 'connection failed')
-  );
 }

@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Follower } from './follower.js';
-import type { Ask, Followed } from './follower.js';
+import type { Ask, Followed, Hearing } from './follower.js';
 
 let clock = 0;
 let asked: string[] = [];
 let failures: Error[] = [];
+let heard: string[] = [];
 let onAsk: () => void | Promise<void>;
 let follower: Follower;
 
@@ -21,12 +22,16 @@ const followed: Followed = {
   catchUp: async (ask) => (await ask('changes')).length > 0,
   failed: (error) => failures.push(error),
 };
+const hearing: Hearing = {
+  deaf: ({ message }) => heard.push(message),
+  listens: () => heard.push('listens'),
+};
 
 beforeEach(() => {
   jest.spyOn(performance, 'now').mockImplementation(() => clock);
-  [clock, asked, failures] = [0, [], []];
+  [clock, asked, failures, heard] = [0, [], [], []];
   onAsk = () => undefined;
-  follower = new Follower(followed, { listener: way('listener'), pool: way('pool') });
+  follower = new Follower(followed, { listener: way('listener'), pool: way('pool') }, hearing);
 });
 afterEach(async () => {
   await follower.stop();
@@ -56,6 +61,9 @@ it('asks the pool where the listener fails, and says so only where both do', asy
   await follower.step();
   expect(failures.map(({ message }) => message)).toEqual(['listener listen']);
   expect(follower.trouble).toBe(failures[0]);
+  onAsk = () => undefined;
+  await follower.step();
+  expect(heard).toEqual(['no listener', 'listens']);
 });
 
 it('belongs to none of those who wait for a step', async () => {

@@ -16,6 +16,14 @@ export interface Followed {
   failed(error: Error): void;
 }
 
+/** What is told of the listener. */
+export interface Hearing {
+  /** It cannot be had, and the pool answered. */
+  deaf(error: Error): void;
+  /** It is there. */
+  listens(): void;
+}
+
 /** How the control database is asked. */
 export interface Ways {
   /** The connection that listens. Rejects once it is late; it is then a new one. */
@@ -61,6 +69,7 @@ export class Follower {
   constructor(
     private readonly followed: Followed,
     ways: Ways,
+    private readonly hearing: Hearing,
   ) {
     this.#ways = { listener: this.#watched(ways.listener), pool: this.#watched(ways.pool) };
   }
@@ -142,6 +151,7 @@ export class Follower {
     this.listening = true; // `lost` says otherwise
     await this.followed.reload(this.#ways.listener);
     if (!this.listening) throw new Error('the connection was lost at once');
+    this.hearing.listens();
   }
 
   /** Without the listener the pool may still answer: what changed is then known a little later. */
@@ -149,6 +159,7 @@ export class Follower {
     try {
       await this.followed.catchUp(this.#ways.pool);
       this.trouble = undefined;
+      this.hearing.deaf(reason);
     } catch {
       this.followed.failed(reason); // the reason that counts is that of the listener
     }

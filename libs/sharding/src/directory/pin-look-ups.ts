@@ -4,7 +4,8 @@ import { ShardingError } from '@app/routing';
 import { FIND_PIN, SHARDS_OF_SLOT } from './directory-statements.js';
 import { LookedUpPins } from './looked-up-pins.js';
 import { PinValues } from './pin.js';
-import type { FoundRow } from './directory-statements.js';
+import type { PinChange } from './directory-log.js';
+import type { ChangeRow, FoundRow } from './directory-statements.js';
 import type { LookedUp } from './looked-up-pins.js';
 import type { Pin } from './pin.js';
 
@@ -71,6 +72,21 @@ export class PinLookUps {
     } catch (cause) {
       throw unavailable(cause);
     }
+  }
+
+  /** @returns what changed, or `everything` where the rows do not say which: nothing is kept then */
+  apply(rows: readonly ChangeRow[], revision: number): PinChange[] | 'everything' {
+    if (rows.some(({ changes, changed }) => changes && changed === null)) {
+      this.clear(revision);
+      return 'everything';
+    }
+    const changes = new Map<string, PinChange>();
+    for (const row of rows) {
+      const key = row.changed;
+      if (key !== null) changes.set(key, { key, after: row.pinned ? this.#values.of(row) : undefined });
+    }
+    this.changed(changes.keys(), revision);
+    return [...changes.values()];
   }
 
   /** These keys changed, up to and with this revision. */

@@ -4,9 +4,30 @@ import type { ChangeRow, PinRow } from './directory-statements.js';
 import type { Ask } from './follower.js';
 
 const PAGE = 10_000;
+/** Reading page by page is given up after so many times. */
+const PAGED_TRIES = 2;
+
+/** All pins; none where there are more than asked for. */
+interface AllPins {
+  readonly revision: number;
+  readonly pins?: Snapshot;
+}
+
+/** Every pin, as of `askedAt` on the clock of `performance.now()`; none where there are more than `most`. */
+export async function readAllPins(ask: Ask, most: number): Promise<AllPins & { readonly askedAt: number }> {
+  for (let attempt = 1; attempt <= PAGED_TRIES; attempt++) {
+    const { revision, pins } = await readSnapshot(ask, most);
+    const askedAt = performance.now();
+    if (!pins) return { revision, askedAt };
+    const rows = await readChanges(ask, revision);
+    if (pins.apply(rows) !== 'everything') return { revision: revisionOf(rows), pins, askedAt };
+  }
+  const askedAt = performance.now(); // they change faster than pages can be read
+  return { ...(await readWholeSnapshot(ask, most)), askedAt };
+}
 
 /** Every pin, page by page, so that no statement takes long; changes made meanwhile are in {@link readChanges}. */
-export async function readSnapshot(ask: Ask, most: number): Promise<{ revision: number; pins?: Snapshot }> {
+async function readSnapshot(ask: Ask, most: number): Promise<AllPins> {
   const revision = await readRevision(ask);
   const pins = new Snapshot(revision);
   let page: PinRow[];
@@ -21,10 +42,7 @@ export async function readSnapshot(ask: Ask, most: number): Promise<{ revision: 
 }
 
 /** The same in one statement, which no change can come into. */
-export async function readWholeSnapshot(
-  ask: Ask,
-  most: number,
-): Promise<{ revision: number; pins?: Snapshot }> {
+async function readWholeSnapshot(ask: Ask, most: number): Promise<AllPins> {
   const rows = await ask<PinRow & { revision: string }>(wholeDirectory(most + 1));
   const [first] = rows;
   if (!first) throw noRevision();

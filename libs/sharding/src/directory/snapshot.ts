@@ -1,6 +1,7 @@
 import { hashOfString, slotOf } from '@app/routing';
 import { KeyTable } from './key-table.js';
 import { PinValues } from './pin.js';
+import type { PinChange } from './directory-log.js';
 import type { ChangeRow, PinRow } from './directory-statements.js';
 import type { Pin } from './pin.js';
 
@@ -35,17 +36,19 @@ export class Snapshot {
     for (const row of rows) this.#set(row.routing_key, this.#values.of(row));
   }
 
-  /** @returns the keys that changed, or `everything` where the rows do not say which: nothing was applied then */
-  apply(rows: readonly ChangeRow[]): ReadonlySet<string> | 'everything' {
+  /** @returns what changed, or `everything` where the rows do not say which: nothing was applied then */
+  apply(rows: readonly ChangeRow[]): PinChange[] | 'everything' {
     if (rows.some(({ changes, changed }) => changes && changed === null)) return 'everything';
-    const changed = new Set<string>();
+    const changes = new Map<string, PinChange>(); // a key that changed twice is there twice, as it is now
     for (const row of rows) {
-      if (row.changed === null) continue;
-      changed.add(row.changed);
-      if (row.pinned) this.#set(row.changed, this.#values.of(row));
-      else this.#delete(row.changed);
+      const key = row.changed;
+      if (key === null || changes.has(key)) continue;
+      const after = row.pinned ? this.#values.of(row) : undefined;
+      changes.set(key, { key, before: this.get(key, hashOfString(key)), after });
+      if (after) this.#set(key, after);
+      else this.#delete(key);
     }
-    return changed;
+    return [...changes.values()];
   }
 
   /** The shards that keys of a slot are pinned to, ordered. */
