@@ -29,6 +29,7 @@ it('has a help page that one can learn from', async () => {
      route [options] <key...>     key -> slot -> group -> shard, and why
      slots [options]              which shard owns which of the 16384 slots
      topology                     the shards with their groups, members, slots and replicas
+     map [options] <what>         the slot maps that were in force: history; accept
 
    Exceptions from the slot map (control database):
      pin [options] <key> <shard>  pin a key to a shard of its group

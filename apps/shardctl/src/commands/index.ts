@@ -1,6 +1,7 @@
 import { config } from './config.js';
 import { doctor } from './doctor.js';
 import { init } from './init.js';
+import { map } from './map.js';
 import { migrate } from './migrate.js';
 import { pin } from './pin.js';
 import { ping } from './ping.js';
@@ -19,6 +20,7 @@ export const VERBS = [
   route,
   slots,
   topology,
+  map,
   pin,
   unpin,
   pins,

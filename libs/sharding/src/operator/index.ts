@@ -22,3 +22,7 @@ export { configurationFindings } from './doctor/checks/configuration.js';
 export { diagnose } from './doctor/doctor.js';
 export type { Diagnosis } from './doctor/diagnose.js';
 export type { Finding, Severity } from './doctor/finding.js';
+export { changesIdentifiers } from './slot-map/map-changes.js';
+export type { MapChanges, MappedIdentifier, RecordedMap, SlotChange } from './slot-map/map-changes.js';
+export { acceptMap, proposedMap, recordedMaps } from './slot-map/recorded-map.js';
+export type { ProposedMap } from './slot-map/recorded-map.js';
