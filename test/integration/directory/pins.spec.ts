@@ -103,8 +103,29 @@ describe('unpin', () => {
     await pins.place('acme', { group: 0, note: 'by contract' });
     await pins.pin('acme', 'shard1');
     expect(await pins.unpin('acme')).toBe(true);
-    expect(await rows()).toEqual([{ routing_key: 'acme', shard_name: null, group_id: 0, note: null }]);
+    const row = { routing_key: 'acme', shard_name: null, group_id: 0, note: 'by contract' };
+    expect(await rows()).toEqual([row]);
     expect(await pins.unpin('acme')).toBe(false);
+  });
+});
+
+describe('the note of a row', () => {
+  const note = async () => (await rows())[0]!['note'];
+
+  it.each([
+    ['placed', true],
+    ['not placed', false],
+  ])('of a key that is %s stays until another one is given', async (_what, placedKey) => {
+    if (placedKey) await pins.place('acme', { group: 0 });
+    await pins.pin('acme', 'shard1', { note: 'too big' });
+    await pins.pin('acme', 'shard0');
+    expect(await note()).toBe('too big');
+    await pins.pin('acme', 'shard1', { note: 'grew' });
+    expect(await note()).toBe('grew');
+    await pins.unpin('acme', { note: 'shrank' });
+    expect(await rows()).toEqual(
+      placedKey ? [{ routing_key: 'acme', shard_name: null, group_id: 0, note: 'shrank' }] : [],
+    );
   });
 });
 
@@ -145,7 +166,7 @@ describe('the log of changes', () => {
     );
     expect(await placed.log()).toEqual([
       'jo acme -/-->shard1/- too big',
-      'al acme shard1/-->shard0/- -',
+      'al acme shard1/-->shard0/- too big', // the note of the row
       'jo acme shard0/-->-/- shrank',
       'shop globex -/-->-/0 signed up',
       'postgres initech -/-->shard1/- -',
@@ -157,11 +178,13 @@ describe('the log of changes', () => {
     await pins.pin('acme', 'shard1', { by: 'jo', note: 'too big' });
     await pins.unpin('acme');
     await pins.unpin('acme');
+    await pins.pin('hooli', 'shard1', { by: 'jo\n[Nest]', note: '"new"\nline' });
     await pins.place('globex', { group: 0 });
     await control.transaction((manager) => pins.pin('globex', 'shard0', { manager }));
     expect(log.of('pins')).toEqual([
-      'log: "acme" is pinned to shard1; rows that it has elsewhere were not moved (by jo: too big)',
+      'log: "acme" is pinned to shard1; rows that it has elsewhere were not moved (by "jo": "too big")',
       'log: "acme" is not pinned any more; rows on the shard that it was pinned to were not moved (by the application)',
+      'log: "hooli" is pinned to shard1; rows that it has elsewhere were not moved (by "jo\\n[Nest]": "\\"new\\"\\nline")',
       'log: "globex" is placed in group 0 (by the application)',
       'log: "globex" is pinned to shard0; rows that it has elsewhere were not moved (by the application, once the transaction of its caller commits)',
     ]);

@@ -214,6 +214,26 @@ describe('the role of the application', () => {
     await expect(app.get(Pins).pin('acme', 'shard1')).rejects.toThrow('permission denied');
   });
 
+  it('may write what it cannot read any more: the log says that this process does not know it yet', async () => {
+    await placed.control(`grant insert, update, delete on _sharding_directory to ${role}`);
+    const log = new RecordedLog();
+    const app = await placed.boot({ database: { primaryUrl, ...explicit() } }, {}, { logger: log });
+    await app.get(Pins).pin('acme', 'shard1');
+    expect(log.warnings('pins')).toEqual([]);
+    await placed.control(`revoke select on _sharding_directory_changes from ${role}`);
+    try {
+      await app.get(Pins).pin('acme', 'shard0');
+      const [row] = await placed.control('select revision from _sharding_revision');
+      expect(await placesOf(app, 'acme')).toEqual(['shard1']);
+      expect(log.warnings('pins')).toEqual([
+        `warn: revision ${String(row!['revision'])} of the directory is committed, and other processes route by it; this one does not know it yet`,
+      ]);
+    } finally {
+      await placed.control(`grant select on _sharding_directory_changes to ${role}`);
+      await placed.control(`revoke insert, update, delete on _sharding_directory from ${role}`);
+    }
+  });
+
   it('is seen among the processes with rights on _sharding_processes', async () => {
     await placed.control(`grant select, insert, update, delete on _sharding_processes to ${role}`);
     const log = new RecordedLog();

@@ -6,7 +6,7 @@ export const SIGNED = `select coalesce(current_setting('sharding.actor', true), 
 
 /** Pins a key that belongs to group $4 also without a row. Nothing is returned where its row says another group. */
 export const PIN = `insert into _sharding_directory as d (routing_key, shard_name, note) values ($1, $2, $3)
-  on conflict (routing_key) do update set shard_name = excluded.shard_name, note = excluded.note
+  on conflict (routing_key) do update set shard_name = excluded.shard_name, note = coalesce(excluded.note, d.note)
   where coalesce(d.group_id, $4::smallint) = $4::smallint
   returning routing_key`;
 
@@ -15,7 +15,7 @@ export const PIN_PLACED = `update _sharding_directory set shard_name = $2, note 
   where routing_key = $1 and group_id = $4::smallint returning routing_key`;
 
 /** A key that is in a group keeps its row. */
-export const UNPIN_PLACED = `update _sharding_directory set shard_name = null
+export const UNPIN_PLACED = `update _sharding_directory set shard_name = null, note = coalesce($2, note)
   where routing_key = $1 and shard_name is not null and group_id is not null returning routing_key`;
 
 export const UNPIN = `delete from _sharding_directory

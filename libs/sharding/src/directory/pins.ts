@@ -10,7 +10,7 @@ import type { DirectoryConnection } from './directory-connection.js';
 
 /** Who changes a pin, why, and in which transaction. */
 export interface PinOptions {
-  /** Why, in `_sharding_placement_log`; kept with the row where there is one afterwards. */
+  /** Why, in `_sharding_placement_log`; kept with the row. Default: the row keeps the note that it has. */
   readonly note?: string;
   /** Who, in `_sharding_placement_log`. Default: the login of the application. */
   readonly by?: string;
@@ -90,7 +90,7 @@ export class Pins {
   async unpin(key: string, options: PinOptions = {}): Promise<boolean> {
     assertPinnable(key);
     const found = await this.#write(options, async (manager) => {
-      const kept = await changed(manager, UNPIN_PLACED, [key]);
+      const kept = await changed(manager, UNPIN_PLACED, [key, options.note ?? null]);
       return (await changed(manager, UNPIN, [key])) || kept;
     });
     const rows = 'rows on the shard that it was pinned to were not moved';
@@ -184,14 +184,20 @@ export class Pins {
   }
 
   #audit(what: string, { by, note, manager }: PinOptions): void {
-    const why = note ? `: ${note}` : '';
+    const who = by ? JSON.stringify(by) : 'the application';
+    const why = note ? `: ${JSON.stringify(note)}` : '';
     const when = manager ? ', once the transaction of its caller commits' : '';
-    this.#logger.log(`${what} (by ${by || 'the application'}${why}${when})`);
+    this.#logger.log(`${what} (by ${who}${why}${when})`);
   }
 
   async #applied(revision: number): Promise<void> {
     const ends = performance.now() + APPLIED_MS;
-    await Promise.all(this.parts.connection.opened.map(({ directory }) => directory.reaches(revision, ends)));
+    const { opened } = this.parts.connection;
+    const known = await Promise.all(opened.map(({ directory }) => directory.reaches(revision, ends)));
+    if (known.every(Boolean)) return;
+    this.#logger.warn(
+      `revision ${revision} of the directory is committed, and other processes route by it; this one does not know it yet`,
+    );
   }
 }
 
