@@ -98,6 +98,14 @@ describe('the lease of a process', () => {
     expect(Number(left[0]!['seconds'])).toBeLessThanOrEqual(30);
   }, 60_000);
 
+  it('that ended more than a day ago is taken away by the next process that comes', async () => {
+    await control.sql(`insert into _sharding_processes (process_id, name, revision, lease_until) values
+      (gen_random_uuid(), 'killed', 0, now() - interval '25 hours'), (gen_random_uuid(), 'late', 0, now() - interval '23 hours')`);
+    await control.boot();
+    const names = (await control.sql(PROCESSES)).map(({ name }) => String(name).replace(/.*:\d+/, 'own'));
+    expect(names.toSorted()).toEqual(['late', 'own']);
+  });
+
   it('that cannot be written costs no listener, and is written again when it can', async () => {
     const running = await control.boot();
     const ends = running.directory.revision + 12;

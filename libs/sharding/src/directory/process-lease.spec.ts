@@ -5,18 +5,26 @@ import type { Ask } from './follower.js';
 let clock = 0;
 let failure: Error | undefined;
 let written: unknown[] = [];
+let forgets = 0;
+let forgetting: Error | undefined;
 let warnings: string[] = [];
 let lease: ProcessLease;
 
 const ask: Ask = async (query) => {
+  if (typeof query === 'string') {
+    forgets++;
+    if (forgetting) throw forgetting;
+    return [];
+  }
   if (failure) throw failure;
-  written.push((query as { values: unknown[] }).values[2]);
+  written.push(query.values?.[2]);
   return [];
 };
 
 beforeEach(() => {
   jest.spyOn(performance, 'now').mockImplementation(() => clock);
   [clock, failure, written, warnings] = [0, undefined, [], []];
+  [forgets, forgetting] = [0, undefined];
   lease = new ProcessLease((line) => warnings.push(line));
 });
 afterEach(() => void jest.restoreAllMocks());
@@ -63,4 +71,20 @@ it.each(['42501', '25006', '55P03', '42P01'])('%s is said once and harms nothing
   failure = undefined;
   await renewAt(20_000, 2);
   expect(written).toEqual([2]);
+});
+
+it('takes the rows of those that were killed away, at the first renewal and at each hundredth', async () => {
+  for (let n = 0; n < 100; n++) await renewAt(n * 10_000, 1);
+  expect([written.length, forgets]).toEqual([100, 1]);
+  await renewAt(1_000_000, 1);
+  expect([written.length, forgets]).toEqual([101, 2]);
+});
+
+it('minds no refusal of that, and tells of a lost connection', async () => {
+  forgetting = Object.assign(new Error('text of the server'), { code: '42501' });
+  await renewAt(0, 1);
+  expect([lease.written, forgets, warnings]).toEqual([true, 1, []]);
+  lease = new ProcessLease((line) => warnings.push(line));
+  forgetting = new Error('timeout expired');
+  await expect(renewAt(0, 1)).rejects.toBe(forgetting);
 });

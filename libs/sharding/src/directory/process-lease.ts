@@ -10,6 +10,11 @@ const RENEW_MS = 10_000;
 const RETRY_MS = 1000;
 /** A burst of changes is confirmed this often. */
 const CONFIRM_MS = 200;
+/** At the first renewal, and at each so many: rows of processes that were killed are taken away by the others. */
+const FORGET_EACH = 100;
+/** Nobody waits for another one who does the same. */
+const FORGET = `delete from _sharding_processes where process_id in (
+  select process_id from _sharding_processes where lease_until < now() - interval '1 day' for update skip locked)`;
 
 /**
  * The row of this process in `_sharding_processes`: that it lives, and up to which revision it routes. An operator, or
@@ -22,6 +27,7 @@ export class ProcessLease {
   #dueAt = -Infinity;
   #triedAt = -Infinity;
   #written: number | undefined;
+  #renewals = 0;
   #warned = false;
 
   constructor(private readonly warn: (line: string) => void) {}
@@ -48,10 +54,11 @@ export class ProcessLease {
       this.#warned = false;
     } catch (error) {
       this.#written = undefined; // nobody knows
-      if (isServerError(error) && !isConnectionFailure(error)) return this.#refused(error);
+      if (isRefusal(error)) return this.#refused(error);
       this.#dueAt = now + RETRY_MS;
       throw error;
     }
+    if (this.#renewals++ % FORGET_EACH === 0) await ask(FORGET).catch(ifRefused);
   }
 
   /** The process ends; rows of processes that ended without a word go after a day. */
@@ -79,4 +86,14 @@ export class ProcessLease {
       `_sharding_processes cannot be written (${code}): moves will not know what this process routes by`,
     );
   }
+}
+
+/** The server answered, and did not do it. */
+function isRefusal(error: unknown): boolean {
+  return isServerError(error) && !isConnectionFailure(error);
+}
+
+/** For want of a right, say: somebody else may have it. */
+function ifRefused(error: unknown): void {
+  if (!isRefusal(error)) throw error;
 }
