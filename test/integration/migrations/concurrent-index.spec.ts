@@ -36,7 +36,7 @@ const invalid = async () =>
 it('an index whose build has failed is named by the status, and built anew by the next run', async () => {
   await expect(run()).rejects.toMatchObject({ code: 'migration_failed' });
   expect(lines.slice(-2)).toEqual([
-    'target=shard:shard1 applied SlotFunctions1796000000001',
+    'target=shard:shard1 applied SlotFunctions1796000000001, IdentityTables1796000000004',
     'target=shard:shard1 failed in IndexThings1700000000002 (23505): could not create unique index "Things Id"',
   ]);
   expect(await invalid()).toEqual([
@@ -67,7 +67,7 @@ it('waits for old transactions as long as it has to: it blocks nobody', async ()
   await holder.end();
   await migrating;
   expect(lines.at(-1)).toBe(
-    'target=shard:shard1 applied SlotFunctions1796000000001, IndexThings1700000000002',
+    'target=shard:shard1 applied SlotFunctions1796000000001, IdentityTables1796000000004, IndexThings1700000000002',
   );
 });
 

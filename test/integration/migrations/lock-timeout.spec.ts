@@ -57,7 +57,9 @@ it.each([WidenThings1700000000001, WidenThingsBare1700000000001])(
     await reader.end();
     await migrating;
     expect(lines[0]).toBe(`target=shard:only ${own.name} got no lock, attempt 1 of 100; tries again`);
-    expect(lines.at(-1)).toBe(`target=shard:only applied SlotFunctions1796000000001, ${own.name}`);
+    expect(lines.at(-1)).toBe(
+      `target=shard:only applied SlotFunctions1796000000001, IdentityTables1796000000004, ${own.name}`,
+    );
     expect(await runOnce(url, 'select id, name from things')).toEqual([{ id: 7, name: null }]);
   },
 );

@@ -1,6 +1,12 @@
 import { beforeEach, expect, it } from '@jest/globals';
 import { writeFile } from 'node:fs/promises';
-import { MigrationFailed, migrate, resolveOptions } from '@app/sharding';
+import {
+  CONTROL_MIGRATIONS,
+  MigrationFailed,
+  SHARD_MIGRATIONS,
+  migrate,
+  resolveOptions,
+} from '@app/sharding';
 import { TestCluster, expectNoConnections } from '@test/support';
 import { join } from 'node:path';
 import { runOnce } from '../../support/admin-query.js';
@@ -30,8 +36,10 @@ class CreateSettings1700000000001 implements MigrationInterface {
   async down(): Promise<void> {}
 }
 
-const ON_CONTROL = 'SlotFunctions1796000000001, DirectoryTables1796000000002, SlotMapTables1796000000003';
-const ON_SHARDS = 'SlotFunctions1796000000001';
+const CONTROL = CONTROL_MIGRATIONS.map(({ name }) => name);
+const SHARD = SHARD_MIGRATIONS.map(({ name }) => name);
+const ON_CONTROL = CONTROL.join(', ');
+const ON_SHARDS = SHARD.join(', ');
 
 const cluster = TestCluster.attach();
 let urls: string[];
@@ -67,10 +75,10 @@ const name = (url: string) => new URL(url).pathname.slice(1);
 
 it('migrates control, then the shards in order, and skips what is applied', async () => {
   expect(shown(await run())).toEqual([
-    ['control', 'done', 4],
-    ['shard:shard0', 'done', 3],
-    ['shard:shard1', 'done', 3],
-    ['shard:shard2', 'done', 3],
+    ['control', 'done', CONTROL.length + 1],
+    ['shard:shard0', 'done', SHARD.length + 2],
+    ['shard:shard1', 'done', SHARD.length + 2],
+    ['shard:shard2', 'done', SHARD.length + 2],
   ]);
   expect(shown(await run())).toEqual(
     ['control', 'shard:shard0', 'shard:shard1', 'shard:shard2'].map((target) => [target, 'skipped', 0]),
@@ -129,9 +137,9 @@ it('tells of every target what came of it, also in the error', async () => {
   expect(error).toBeInstanceOf(MigrationFailed);
   const { targets } = error as MigrationFailed;
   expect(shown(targets)).toEqual([
-    ['control', 'done', 4],
-    ['shard:shard0', 'done', 3],
-    ['shard:shard1', 'failed', 1],
+    ['control', 'done', CONTROL.length + 1],
+    ['shard:shard0', 'done', SHARD.length + 2],
+    ['shard:shard1', 'failed', SHARD.length],
     ['shard:shard2', 'not_attempted', 0],
   ]);
   expect(targets[2]!.failure).toEqual({
@@ -143,8 +151,8 @@ it('tells of every target what came of it, also in the error', async () => {
 });
 
 it('takes one shard, or the control database, alone', async () => {
-  expect(shown(await run({ shard: 'shard1' }))).toEqual([['shard:shard1', 'done', 3]]);
-  expect(shown(await run({ only: 'control' }))).toEqual([['control', 'done', 4]]);
+  expect(shown(await run({ only: 'control' }))).toEqual([['control', 'done', CONTROL.length + 1]]);
+  expect(shown(await run({ shard: 'shard1' }))).toEqual([['shard:shard1', 'done', SHARD.length + 2]]);
   await expect(run({ shard: 'shard7' })).rejects.toMatchObject({ code: 'unknown_shard' });
   await expect(run({ shard: 'shard1', only: 'control' })).rejects.toMatchObject({ code: 'invalid_options' });
 });
@@ -156,17 +164,17 @@ it('goes on behind the canary only when it is told to', async () => {
     return answer;
   };
   expect(shown(await run({ canary: 'shard1', afterCanary: afterCanary(false) }))).toEqual([
-    ['control', 'done', 4],
+    ['control', 'done', CONTROL.length + 1],
     ['shard:shard0', 'not_attempted', 0],
-    ['shard:shard1', 'done', 3],
+    ['shard:shard1', 'done', SHARD.length + 2],
     ['shard:shard2', 'not_attempted', 0],
   ]);
   expect(asked).toEqual(['shard:shard1', [{ made: null }]]);
   expect(shown(await run({ canary: 'shard1', afterCanary: afterCanary(true), parallel: 2 }))).toEqual([
     ['control', 'skipped', 0],
-    ['shard:shard0', 'done', 3],
+    ['shard:shard0', 'done', SHARD.length + 2],
     ['shard:shard1', 'skipped', 0],
-    ['shard:shard2', 'done', 3],
+    ['shard:shard2', 'done', SHARD.length + 2],
   ]);
   await expect(run({ canary: 'shard9' })).rejects.toMatchObject({ code: 'unknown_shard' });
 });
@@ -201,7 +209,7 @@ it('takes globs of compiled files, and refuses those that find nothing', async (
         migrations: { shards },
       });
     const results = await migrate(settings([join(directory, '*')]), () => undefined);
-    expect(results.map(({ names }) => names)).toEqual([[ON_SHARDS, 'Createfound1700000000009']]);
+    expect(results.map(({ names }) => names)).toEqual([[...SHARD, 'Createfound1700000000009']]);
     await expect(
       migrate(settings([join(directory, '*.js'), join(directory, 'help*')]), () => undefined),
     ).rejects.toMatchObject({

@@ -95,16 +95,24 @@ describe('migrate', () => {
     expect({ code, out: targets(out) }).toEqual({
       code: 1,
       out: [
-        { target: 'control', state: 'done', applied: CONTROL, ms: time, error: null },
-        { target: 'shard:shard0', state: 'done', applied: [...SHARD, ONE], ms: time, error: null },
+        { target: 'control', state: 'done', applied: CONTROL, interleaved: [], ms: time, error: null },
+        {
+          target: 'shard:shard0',
+          state: 'done',
+          applied: [...SHARD, ONE],
+          interleaved: [],
+          ms: time,
+          error: null,
+        },
         {
           target: 'shard:shard1',
           state: 'failed',
           applied: SHARD,
+          interleaved: [],
           ms: time,
           error: { code: '42P07', message: 'relation "notes" already exists', migration: ONE },
         },
-        { target: 'shard:shard2', state: 'not_attempted', applied: [], ms: 0, error: null },
+        { target: 'shard:shard2', state: 'not_attempted', applied: [], interleaved: [], ms: 0, error: null },
       ],
     });
     expect(err.trimEnd().split('\n').slice(-3)).toEqual([
@@ -130,12 +138,10 @@ describe('migrate', () => {
   });
 
   it('takes one shard, the control database, a canary that nobody is asked about, and several at once', async () => {
-    expect(targets((await run('--shard', 'shard1', '--json')).out).map(({ target }) => target)).toEqual([
-      'shard:shard1',
-    ]);
-    expect(targets((await run('--control-only', '--json')).out).map(({ target }) => target)).toEqual([
-      'control',
-    ]);
+    const named = async (...args: string[]) =>
+      targets((await run(...args, '--json')).out).map(({ target }) => target);
+    expect(await named('--control-only')).toEqual(['control']);
+    expect(await named('--shard', 'shard1')).toEqual(['shard:shard1']);
     const { code, out, err } = await run('--canary', 'shard2', '--yes', '--parallel', '2', '--json');
     expect([code, targets(out).map(({ state }) => state)]).toEqual([
       0,

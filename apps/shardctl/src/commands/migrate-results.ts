@@ -23,10 +23,11 @@ export function resultsReport(
 ): Report {
   return {
     json: {
-      targets: results.map(({ target, state, names, ms, failure }) => ({
+      targets: results.map(({ target, state, names, interleaved, ms, failure }) => ({
         target,
         state,
         [did]: names,
+        ...(did === 'applied' && { interleaved }),
         ms: Math.round(ms),
         error: failure ?? null,
       })),

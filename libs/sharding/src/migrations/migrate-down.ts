@@ -114,7 +114,7 @@ async function revertTarget(plan: DownPlan, run: Run): Promise<TargetResult> {
   const began = performance.now();
   const names: string[] = [];
   const ended = (rest: Pick<TargetResult, 'state' | 'failure'>) =>
-    told(run.log, { target: target.name, names, ms: performance.now() - began, ...rest });
+    told(run.log, { target: target.name, names, interleaved: [], ms: performance.now() - began, ...rest });
   if (revert.length === 0) return ended({ state: 'skipped' });
   const database = migrationDatabase(run.settings, target);
   try {

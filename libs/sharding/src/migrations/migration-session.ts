@@ -15,7 +15,7 @@ import type { MigrationTarget } from './migration-target.js';
  */
 export function migrationDatabase(
   { typeorm, migrations }: ShardingSettings,
-  { settings }: MigrationTarget,
+  { settings }: Pick<MigrationTarget, 'settings'>,
 ): Database {
   const { maintenanceUrl, ...given } = settings;
   const { options, subscribers, createDataSource } = typeorm;

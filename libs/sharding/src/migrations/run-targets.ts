@@ -84,5 +84,5 @@ function stagesOf(targets: readonly MigrationTarget[], order: RunOrder): Stage[]
 }
 
 export function notAttempted(target: string): TargetResult {
-  return { target, state: 'not_attempted', names: [], ms: 0 };
+  return { target, state: 'not_attempted', names: [], interleaved: [], ms: 0 };
 }

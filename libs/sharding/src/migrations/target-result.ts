@@ -19,6 +19,8 @@ export interface TargetResult {
   readonly state: TargetState;
   /** The names of what was applied, or reverted, by this call; of a failed target what lasts. */
   readonly names: readonly string[];
+  /** Columns whose generated ids were set apart from those of other shards: `public.notes.id`. */
+  readonly interleaved: readonly string[];
   readonly ms: number;
   readonly failure?: TargetFailure;
 }

@@ -1,4 +1,5 @@
 import { DirectoryTables } from './directory-tables.js';
+import { IdentityTables } from './identity-tables.js';
 import { SlotFunctions } from './slot-functions.js';
 import { SlotMapTables } from './slot-map-tables.js';
 import type { MigrationInterface } from 'typeorm';
@@ -8,12 +9,16 @@ export interface FrameworkMigration extends MigrationInterface {
   readonly name: string;
 }
 
+const slotFunctions = new SlotFunctions();
+const identityTables = new IdentityTables();
+
 /** What every shard needs, in order. */
-export const SHARD_MIGRATIONS: readonly FrameworkMigration[] = [new SlotFunctions()];
+export const SHARD_MIGRATIONS: readonly FrameworkMigration[] = [slotFunctions, identityTables];
 
 /** What the control database needs, in order; a control database that is the only shard needs nothing more. */
 export const CONTROL_MIGRATIONS: readonly FrameworkMigration[] = [
-  ...SHARD_MIGRATIONS,
+  slotFunctions,
   new DirectoryTables(),
   new SlotMapTables(),
+  identityTables,
 ];
