@@ -81,15 +81,34 @@ it('names an index that a concurrent build has left invalid', async () => {
 
 it('warns of sequences that can give out the same id on two shards', async () => {
   await fleet.sql(1, 'alter table notes alter id set increment by 1');
-  const collision = (severity: 'warning' | 'info'): Said => [
-    `${severity} shard:shard1 sequences`,
-    'the sequence notes_id_seq (notes.id) gives out ids that it gives out on shard:shard0 too, so that rows cannot be moved with their ids',
-    'give it the same increment on every shard (1024), and on each shard another start modulo that increment, above the ids that are there',
-  ];
+  const reason =
+    'the sequence notes_id_seq (notes.id) gives out ids that it gives out on shard:shard0 too, so that rows cannot be moved with their ids';
+  const remedy =
+    'run shardctl migrate, which gives each shard a place of its own modulo 1024; a column that is no bigint, or counts down, has to be changed before';
   const drifted = drift('shard:shard1', 'sequence public.notes_id_seq (increment)');
-  await expectDoctor(shardctl, { toml: fleet.toml }, [collision('warning'), drifted]);
+  await expectDoctor(shardctl, { toml: fleet.toml }, [
+    ['warning shard:shard1 sequences', reason, remedy],
+    drifted,
+  ]);
   const toml = `${fleet.toml}\n[migrations]\ninterleave_identities = false`;
-  await expectDoctor(shardctl, { toml }, [drifted, collision('info')]);
+  await expectDoctor(shardctl, { toml }, [
+    drifted,
+    ['info shard:shard1 sequences', reason, `set interleave_identities = true, and ${remedy}`],
+  ]);
+});
+
+it('warns of a sequence that is not at the place of its shard', async () => {
+  await fleet.sql(
+    'control',
+    `insert into _sharding_identities (shard_name, ordinal, stride) values ('shard0', 0, 1024), ('shard1', 5, 1024)`,
+  );
+  await expectDoctor(shardctl, { toml: fleet.toml }, [
+    [
+      'warning shard:shard1 sequences',
+      'the sequence notes_id_seq (notes.id) does not give out the ids of its shard, 6 modulo 1024, so that those of another shard can be the same',
+      'run shardctl migrate, which gives each shard a place of its own modulo 1024; a column that is no bigint, or counts down, has to be changed before',
+    ],
+  ]);
 });
 
 it('takes a table without the tenant column for reference data, unless it is told otherwise', async () => {

@@ -125,7 +125,7 @@ it('knows a database under two names', async () => {
       [
         'warning shard:shard1 sequences',
         'the sequence notes_id_seq (notes.id) gives out ids that it gives out on shard:shard0 too, so that rows cannot be moved with their ids',
-        'give it the same increment on every shard (1024), and on each shard another start modulo that increment, above the ids that are there',
+        'run shardctl migrate, which gives each shard a place of its own modulo 1024; a column that is no bigint, or counts down, has to be changed before',
       ],
     ]);
   } finally {
@@ -216,6 +216,7 @@ it('says what it could not look at', async () => {
   ];
   await expectDoctor(shardctl, { toml: fleetToml({ control: url.href, shards: fleet.shards }) }, [
     refused('connections', '_sharding_processes'),
+    refused('sequences', '_sharding_identities'),
     refused('slot-map', '_sharding_map'),
     refused('directory', '_sharding_revision'),
   ]);

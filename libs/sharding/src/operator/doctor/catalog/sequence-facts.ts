@@ -1,4 +1,5 @@
 import { IS_OWN_TABLE } from './own-tables.js';
+import type pg from 'pg';
 import type { Read } from '../look.js';
 
 /** A sequence that makes the ids of a table. */
@@ -13,13 +14,15 @@ export interface SequenceFacts {
   readonly most: bigint;
 }
 
-type Row = Record<'name' | 'table' | 'column' | 'at' | 'increment' | 'least' | 'most', string>;
+type Row = Record<'name' | 'table' | 'column' | 'at' | 'increment' | 'least' | 'most', string> & {
+  readonly readable: boolean;
+};
 
 export const sequenceFacts: Read<SequenceFacts[]> = async (client) => {
   const { rows } = await client.query<Row>(`
     select s.seqrelid::regclass::text as name, t.oid::regclass::text as "table", a.attname::text as "column",
-      coalesce(case when has_sequence_privilege(s.seqrelid, 'select, usage') then pg_sequence_last_value(s.seqrelid) end,
-        s.seqstart) as at, s.seqincrement as increment, s.seqmin as least, s.seqmax as most
+      s.seqstart as at, s.seqincrement as increment, s.seqmin as least, s.seqmax as most,
+      has_sequence_privilege(s.seqrelid, 'select') as readable
     from pg_sequence s
       join pg_depend d on d.classid = 'pg_class'::regclass and d.objid = s.seqrelid
         and d.refclassid = 'pg_class'::regclass and d.refobjsubid > 0 and d.deptype in ('a', 'i')
@@ -27,13 +30,25 @@ export const sequenceFacts: Read<SequenceFacts[]> = async (client) => {
       join pg_attribute a on a.attrelid = t.oid and a.attnum = d.refobjsubid
     where ${IS_OWN_TABLE}
     order by name`);
-  return rows.map(({ name, table, column, ...numbers }) => ({
+  const places = await placesOf(
+    client,
+    rows.filter(({ readable }) => readable).map(({ name }) => name),
+  );
+  return rows.map(({ name, table, column, at, increment, least, most }) => ({
     name,
     table,
     column,
-    at: BigInt(numbers.at),
-    increment: BigInt(numbers.increment),
-    least: BigInt(numbers.least),
-    most: BigInt(numbers.most),
+    at: BigInt(places.get(name) ?? at),
+    increment: BigInt(increment),
+    least: BigInt(least),
+    most: BigInt(most),
   }));
 };
+
+/** Where sequences stand, also those that were restarted and not used since. @param names quoted */
+async function placesOf(client: pg.Client, names: readonly string[]): Promise<Map<string, string>> {
+  if (names.length === 0) return new Map();
+  const looks = names.map((name, index) => `select ${index} as index, last_value::text as at from ${name}`);
+  const { rows } = await client.query<{ index: number; at: string }>(looks.join(' union all '));
+  return new Map(rows.map(({ index, at }) => [names[index] ?? '', at]));
+}
