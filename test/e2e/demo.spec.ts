@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { freePort, waitFor } from '@test/support';
 import { isAlive } from '../support/processes.js';
 import { call } from '../support/bookmarks.js';
@@ -12,8 +12,10 @@ let output = '';
 let url: string;
 
 beforeAll(async () => {
-  const build = spawnSync('npm', ['run', '--silent', 'build:apps'], { encoding: 'utf8' });
-  if (build.status !== 0) throw new Error(build.stdout + build.stderr);
+  for (const part of ['build:apps', 'build:package']) {
+    const build = spawnSync('npm', ['run', '--silent', part], { encoding: 'utf8' });
+    if (build.status !== 0) throw new Error(build.stdout + build.stderr);
+  }
   const port = await freePort();
   url = `http://localhost:${port}`;
   demo = spawn(process.execPath, [MAIN, '--port', String(port)], {
@@ -25,7 +27,7 @@ beforeAll(async () => {
     what: 'the demo to be ready',
     timeoutMs: 60_000,
   });
-}, 120_000);
+}, 180_000);
 
 afterAll(() => {
   demo.kill('SIGKILL');
@@ -71,6 +73,70 @@ describe('the recipe of the README', () => {
   });
 });
 
+const configuration = () => /^shardctl: --config (\S+)/m.exec(output)?.[1] ?? '';
+
+describe('the command line, as the README shows it', () => {
+  const [, recipe = ''] =
+    /^```sh\n(npm run build:package[\s\S]*?)^```/m.exec(readFileSync('README.md', 'utf8')) ?? [];
+  const [build = '', config = '', ...lines] = recipe.split('\n').filter((line) => line !== '');
+
+  /** In a shell, with what the demo has printed. */
+  const run = (verb: string) => {
+    const line = lines.find((one) => one.startsWith(`npx shardctl ${verb}`)) ?? 'false';
+    const script = `${config.replace('=FILE', `=${configuration()}`)}\n${line}`;
+    const { status, stdout, stderr } = spawnSync('bash', ['-c', script], { encoding: 'utf8' });
+    return { status, stdout, stderr };
+  };
+
+  it('begins with what was built, and a file that others cannot read', () => {
+    expect(build).toMatch(/^npm run build:package /);
+    expect(config).toMatch(/^export SHARDING_CONFIG=FILE /);
+    expect(lines).toHaveLength(4);
+    expect(statSync(configuration()).mode & 0o777).toBe(0o600);
+  });
+
+  it('pings all databases', () => {
+    const { status, stdout, stderr } = run('ping');
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout.split('\n').map((line) => line.split(/ {2,}/).slice(0, 3).join(' '))).toEqual([
+      'target role state',
+      'control primary ok',
+      'shard:shard0 primary ok',
+      'shard:shard0 replica ok',
+      'shard:shard1 primary ok',
+      '',
+    ]);
+  });
+
+  it('routes keys', () => {
+    const { status, stdout } = run('route');
+    const { directory, routes } = JSON.parse(stdout) as {
+      directory: object;
+      routes: Record<string, unknown>[];
+    };
+    expect({ status, directory }).toEqual({ status: 0, directory: { state: 'asked', error: null } });
+    expect(routes.map(({ key, kind, shard }) => [key, kind, shard])).toEqual([
+      ['acme', 'text', 'shard0'],
+      ['globex', 'text', 'shard1'],
+      ['42', 'text', expect.stringMatching(/^shard[01]$/)],
+    ]);
+  });
+
+  it('knows the migrations', () => {
+    const { status, stdout, stderr } = run('migrate status');
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    expect(stdout).toContain('CreateBookmarks1764460800000');
+  });
+
+  it('finds nothing wrong', () => {
+    expect(run('doctor')).toEqual({
+      status: 0,
+      stdout: 'nothing found (20 checks, 4 databases)\n',
+      stderr: '',
+    });
+  });
+});
+
 it('shows a killed shard, and starts it again at USR2', async () => {
   process.kill(pidOf('shard1'), 'SIGKILL');
   await waitFor(async () => (await down()).length > 0, { what: 'health to notice' });
@@ -110,5 +176,7 @@ it('leaves nothing behind at SIGTERM', async () => {
   demo.kill('SIGTERM');
   expect(await ended).toBe(0);
   expect(pids.filter(isAlive)).toEqual([]);
+  expect(configuration()).not.toBe('');
+  expect(existsSync(configuration())).toBe(false);
   expect(directories.filter((directory) => directory !== '' && existsSync(directory))).toEqual([]);
 });

@@ -3,6 +3,7 @@ export { expectNoConnections } from './leaks.js';
 export { FaultProxy } from './fault-proxy.js';
 export { freePort } from './free-port.js';
 export { PostgresServer, type ServerOptions } from './postgres-server.js';
+export { createScratchDirectory, removeScratchDirectory } from './scratch-directory.js';
 export { SmallDisk } from './small-disk.js';
 export { TestCluster } from './test-cluster.js';
 export { waitFor, type WaitOptions } from './wait-for.js';

@@ -1,12 +1,15 @@
 import 'reflect-metadata';
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { parseArgs, styleText } from 'node:util';
 import { ConsoleLogger } from '@nestjs/common';
-import { PostgresServer } from '@test/support';
-import { migrate, resolveOptions } from '@app/sharding';
+import { PostgresServer, createScratchDirectory, removeScratchDirectory } from '@test/support';
+import { loadShardingOptions, migrate, resolveOptions } from '@app/sharding';
 import { bookmarksSharding } from './app.module.js';
 import { createApp } from './create-app.js';
+import { demoConfiguration } from './demo-configuration.js';
 import type { INestApplication } from '@nestjs/common';
 import type { ShardingOptions } from '@app/sharding';
 
@@ -55,40 +58,39 @@ function finish(text: string, code: number): never {
 const servers: PostgresServer[] = [];
 let app: INestApplication | undefined;
 let ending: Promise<void> | undefined;
-
-function options(urls: readonly string[], replicaUrl?: string): ShardingOptions {
-  const [primaryUrl = '', shard0 = '', shard1 = ''] = urls;
-  const replica = replicaUrl === undefined ? {} : { replicaUrl, replicaFallback: 'primary' as const };
-  return {
-    ...bookmarksSharding,
-    database: {
-      primaryUrl,
-      poolSize: 5,
-      directoryShardRouter: true,
-      shards: [
-        { name: 'shard0', primaryUrl: shard0, slots: ['0-8191'], ...replica },
-        { name: 'shard1', primaryUrl: shard1, slots: ['8192-16383'] },
-      ],
-    },
-    tenancy: { source: 'header' },
-  };
-}
+let scratch: string | undefined;
+let file = '';
 
 async function start(): Promise<void> {
   await assertFree(flags.port);
-  const urls: string[] = [];
   for (const name of SERVERS) {
     const server = await started(name, () => PostgresServer.start({ name }));
-    urls.push(await server.createDatabase(databaseOf(name)));
+    await server.createDatabase(databaseOf(name));
   }
-  await migrate(resolveOptions(options(urls)), (line) => say(faint(`migrate ${line}`)));
   const shard0 = named('shard0');
-  const replica = await started(REPLICA, () => shard0.replica({ name: REPLICA }));
-  const sharding = options(urls, replica.url(databaseOf('shard0')));
+  await started(REPLICA, () => shard0.replica({ name: REPLICA }));
+  const sharding = await configured();
+  await migrate(resolveOptions(sharding), (line) => say(faint(`migrate ${line}`)));
   const logger = new ConsoleLogger({ colors: color, logLevels: ['warn', 'error', 'fatal'] });
   app = await createApp(sharding, { logger, abortOnError: false });
   await app.listen(flags.port, '127.0.0.1');
 }
+
+/** From a file that shardctl reads too; it holds passwords. */
+async function configured(): Promise<ShardingOptions> {
+  scratch = await createScratchDirectory({});
+  file = join(scratch, 'sharding.toml');
+  const text = demoConfiguration({
+    control: urlOf('control'),
+    shard0: urlOf('shard0'),
+    shard1: urlOf('shard1'),
+    replica: named(REPLICA).url(databaseOf('shard0')),
+  });
+  await writeFile(file, text, { mode: 0o600 });
+  return { ...loadShardingOptions({ file, environment: {} }), ...bookmarksSharding };
+}
+
+const urlOf = (name: (typeof SERVERS)[number]) => named(name).url(databaseOf(name));
 
 async function started(name: string, start: () => Promise<PostgresServer>): Promise<PostgresServer> {
   const began = performance.now();
@@ -132,9 +134,8 @@ function welcome(at: string): void {
   say(
     `curl -H 'x-api-key: ${ADMIN_KEY}' '${at}/admin/bookmarks?take=5'   ${faint('# all tenants, in one order')}`,
   );
-  say(
-    `control url ${named('control').url(databaseOf('control'))}   ${faint('# for SQL: pins, see the README')}`,
-  );
+  say(`control url ${urlOf('control')}   ${faint('# for SQL: pins, see the README')}`);
+  say(`shardctl: --config ${file}   ${faint('# ping, route, doctor ...')}`);
   say(faint(`try it: kill -9 ${named('shard1').pid} (shard1), then curl ${at}/api/stats and ${at}/health`));
   say(
     faint(
@@ -148,7 +149,11 @@ function welcome(at: string): void {
 function end(code: number): Promise<void> {
   return (ending ??= (async () => {
     say('stopping');
-    const steps = [() => app?.close(), ...servers.toReversed().map((server) => () => server.dispose())];
+    const steps = [
+      () => app?.close(),
+      ...servers.toReversed().map((server) => () => server.dispose()),
+      () => scratch && removeScratchDirectory(scratch),
+    ];
     for (const step of steps) {
       await Promise.resolve(step()).catch((error: unknown) =>
         say(`while stopping: ${(error as Error).message}`),
