@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { slotOf } from '@app/routing';
+import { ShardedUuid, slotOf } from '@app/routing';
 import { DirectoryConnection, Pins, Shards } from '@app/sharding';
 import { bootApp, deployment, type Deployment } from '../support/deployment.js';
 import type { INestApplication, Type } from '@nestjs/common';
@@ -23,6 +23,7 @@ interface Whales {
 interface Customers {
   create(tenantId: string, country: string): Promise<number>;
   swissShards(): Promise<string[]>;
+  accountId(country: string): string;
 }
 
 let place: Deployment;
@@ -168,4 +169,7 @@ it('groups hold the tenants that were placed in them', async () => {
     'swiss',
   ]);
   expect(await customers.swissShards()).toEqual(['swiss']);
+  const countries = ['CH', 'DE'];
+  const identifiers = countries.map((country) => ShardedUuid.identifier(customers.accountId(country)));
+  expect(identifiers.map(String)).toEqual(['(7,0)', '(0,0)']);
 });

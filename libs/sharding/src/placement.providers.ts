@@ -1,3 +1,4 @@
+import { Scope } from '@nestjs/common';
 import { HashRouter, ShardSelector } from '@app/routing';
 import { DirectoryConnection } from './directory/directory-connection.js';
 import { directoryHealth } from './directory/directory-health.js';
@@ -28,7 +29,10 @@ export interface PlacementSetup {
    * `DirectoryRouter` of your own. It wins over `directoryShardRouter`.
    */
   readonly router?: ShardRouter | Provided<ShardRouter> | undefined;
-  /** Maps what is known of a new customer to a group, for `Pins.place(key, { attributes })`. */
+  /**
+   * Maps what is known of a new customer to a group, for `Pins.place(key, { attributes })`. `@Inject(ShardSelector)` gives it to
+   * whoever makes ids of its `identifierOf`.
+   */
   readonly shardSelector?: ShardSelector<unknown> | Provided<ShardSelector<unknown>> | undefined;
 }
 
@@ -38,6 +42,8 @@ export const SHARD_ROUTER = Symbol.for('nestjs-sharding.shard-router');
 /** What the user's provider of it makes. */
 const PROVIDED_ROUTER = Symbol.for('nestjs-sharding.provided-router');
 const PROVIDED_SELECTOR = Symbol.for('nestjs-sharding.provided-selector');
+/** The selector, undefined where there is none. */
+const SELECTOR = Symbol.for('nestjs-sharding.selector');
 
 /** Whether it is to be made by Nest, rather than given in the options. */
 export function isProvided<T extends object>(given: T | Provided<T> | undefined): given is Provided<T> {
@@ -58,7 +64,7 @@ export function placementProviders({ router, shardSelector }: PlacementSetup): P
     ...selectorProviders(shardSelector),
     {
       provide: Pins,
-      inject: [DirectoryConnection, Fleet, ShardSelector],
+      inject: [DirectoryConnection, Fleet, SELECTOR],
       useFactory: (
         connection: DirectoryConnection,
         { control }: Fleet,
@@ -96,14 +102,25 @@ function defaultRouter(given: ShardRouter | undefined): FactoryProvider<ShardRou
 }
 
 function selectorProviders(selector: PlacementSetup['shardSelector']): Provider[] {
-  if (!isProvided(selector)) {
-    return [{ provide: ShardSelector, useFactory: () => selector && checkedSelector(selector) }];
-  }
+  if (!selector) return [{ provide: SELECTOR, useFactory: () => undefined }, NO_SELECTOR];
+  const given = isProvided(selector)
+    ? provided(PROVIDED_SELECTOR, selector)
+    : { provide: PROVIDED_SELECTOR, useValue: selector };
   return [
-    provided(PROVIDED_SELECTOR, selector),
+    given,
     { provide: ShardSelector, inject: [PROVIDED_SELECTOR], useFactory: checkedSelector },
+    { provide: SELECTOR, useExisting: ShardSelector },
   ];
 }
+
+/** Fails the boot of whoever injects what is not there: transient, so that it is made for nobody else. */
+const NO_SELECTOR: Provider = {
+  provide: ShardSelector,
+  scope: Scope.TRANSIENT,
+  useFactory: () => {
+    throw configurationError(['@Inject(ShardSelector) needs one: give forRoot({ shardSelector })']);
+  },
+};
 
 function provided<T>(provide: InjectionToken<T>, provider: Provided<T>): Provider {
   return { provide, ...provider } as Provider;

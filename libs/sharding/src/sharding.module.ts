@@ -1,5 +1,6 @@
 import { Inject, Logger, Module } from '@nestjs/common';
 import { APP_FILTER, ModulesContainer } from '@nestjs/core';
+import { ShardSelector } from '@app/routing';
 import { configurationError } from './config/configuration-error.js';
 import { loadShardingOptions } from './config/load-options.js';
 import { layOver } from './config/overlay.js';
@@ -166,6 +167,7 @@ const EXPORTS = [
   CrossShardReads,
   DirectoryConnection,
   Pins,
+  ShardSelector,
   HEALTH_COMPONENTS,
 ];
 
