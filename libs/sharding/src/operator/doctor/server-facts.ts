@@ -40,9 +40,11 @@ export interface ServerFacts {
 export async function readServer(run: <T>(read: Read<T>) => Promise<T>): Promise<ServerFacts> {
   const facts = await run(serverRow);
   const system = await run(systemIdentifier).catch(() => undefined); // not every provider allows it
-  const { collations, outdated } = await run(collationVersions(facts.versionNumber));
-  return { ...facts, system, collations, outdated };
+  const versions = await run(collationVersions(facts.versionNumber)).catch(() => NO_VERSIONS); // of a provider that is gone
+  return { ...facts, system, ...versions };
 }
+
+const NO_VERSIONS = { collations: {}, outdated: [] };
 
 type Row = Omit<ServerFacts, 'system' | 'collations' | 'outdated'>;
 
