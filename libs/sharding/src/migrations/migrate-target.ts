@@ -8,7 +8,7 @@ import { failureText, targetFailure, type TargetResult } from './target-result.j
 import type pg from 'pg';
 import type { ShardingSettings } from '../sharding.settings.js';
 import type { IdentityPlan } from './identities/assign-ordinals.js';
-import type { IdentityPlans } from './identities/identity-plans.js';
+import type { IdentityPlans } from './identity-plans.js';
 import type { MigrationTarget } from './migration-target.js';
 
 /** What all targets of one call have in common. */

@@ -1,5 +1,5 @@
 import { ShardingError } from '@app/routing';
-import { identityPlans } from './identities/identity-plans.js';
+import { identityPlans } from './identity-plans.js';
 import { migrateTarget } from './migrate-target.js';
 import { assertSessions, migrationTargets } from './migration-target.js';
 import { runTargets } from './run-targets.js';

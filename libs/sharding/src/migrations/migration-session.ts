@@ -32,7 +32,7 @@ export function migrationDatabase(
     typeorm: {
       options: {
         ...options,
-        extra: { ...(options.extra as object), lock_timeout: migrations.lockTimeoutMs },
+        extra: { ...(options.extra as object), ...connectionExtra(migrations.lockTimeoutMs) },
       },
       subscribers,
       shardEntities: [],
@@ -47,6 +47,11 @@ export function migrationDatabase(
 export function appliedIn(database: Database, settings: ShardingSettings, limitMs: number): Promise<Applied> {
   const table = migrationsTable(settings);
   return asking(database, limitMs, (client) => readOnly(client, () => readApplied(client, table)));
+}
+
+/** A statement may take hours, so the network alone tells that nobody is there any more. */
+function connectionExtra(lockTimeoutMs: number) {
+  return { lock_timeout: lockTimeoutMs, keepAliveInitialDelayMillis: 10_000 };
 }
 
 /** What was done lasts, whatever the goodbye. */

@@ -1,10 +1,10 @@
 import { ShardingError } from '@app/routing';
-import { failureCode } from '../../shards/database-failure.js';
-import { fanOut } from '../../shards/fan-out.js';
-import { asking, closed, migrationDatabase } from '../migration-session.js';
-import { newOrdinals, type IdentityPlan, type RecordedOrdinal } from './assign-ordinals.js';
+import { failureCode } from '../shards/database-failure.js';
+import { fanOut } from '../shards/fan-out.js';
+import { asking, closed, migrationDatabase } from './migration-session.js';
+import { newOrdinals, type IdentityPlan, type RecordedOrdinal } from './identities/assign-ordinals.js';
 import type pg from 'pg';
-import type { DatabaseSettings, ShardingSettings } from '../../sharding.settings.js';
+import type { DatabaseSettings, ShardingSettings } from '../sharding.settings.js';
 
 /** The plan of one shard; undefined where ids are not interleaved. */
 export type IdentityPlans = (shard: string | undefined) => Promise<IdentityPlan | undefined>;
