@@ -39,6 +39,11 @@ export class PooledDeployment {
     return this.databases.shards[0] ?? '';
   }
 
+  /** The control database, around the pooler. */
+  get directControl(): string {
+    return this.databases.control;
+  }
+
   /** Everything through the pooler; `options` win. */
   options(database: ShardingOptions['database'] = {}): ShardingOptions & { database: object } {
     const { pooler, databases, direct } = this;

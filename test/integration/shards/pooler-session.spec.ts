@@ -138,7 +138,11 @@ describe.each(POOLERS)('one server connection behind %s', (_name, start) => {
     }
     const migrateBy = (maintenance: object, choice: MigrateOptions = { shard: 'shard0' }) => {
       const shards = [{ name: 'shard0', primaryUrl: place.pooler.url(place.direct), ...maintenance }];
-      const options = { ...place.options({ shards }), migrations: { shards: [SetsLimits1764460800000] } };
+      const control = 'maintenanceUrl' in maintenance ? { maintenanceUrl: place.directControl } : {}; // numbers the shards
+      const options = {
+        ...place.options({ shards, ...control }),
+        migrations: { shards: [SetsLimits1764460800000] },
+      };
       return migrate(resolveOptions(options), () => undefined, choice);
     };
 
