@@ -21,6 +21,7 @@ export default {
   transform: { '^.+\\.ts$': ['@swc/jest'] },
   testTimeout: 30_000,
   maxWorkers: 2,
+  workerIdleMemoryLimit: '1000MB', // a worker keeps the modules of every file that it has run
   reporters: ['default', '<rootDir>/test/support/summary.reporter.js'],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
