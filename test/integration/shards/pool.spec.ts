@@ -209,7 +209,8 @@ describe('closing', () => {
     running.catch(() => undefined);
     await waitFor(async () => db.shard.stats().active === 1, { what: 'the statement to run' });
     await app!.close();
-    await expect(running).rejects.toMatchObject({ code: 'shard_unavailable' });
+    const ended = expect.stringMatching(/^(shard_unavailable|commit_unknown)$/); // the answer to the cancel may be too late
+    await expect(running).rejects.toMatchObject({ code: ended });
     app = undefined;
   });
 });
