@@ -119,6 +119,7 @@ it('says of every table who writes it', async () => {
   expect(rows.map((row) => row['table'])).toEqual([
     '_sharding_directory',
     '_sharding_directory_changes',
+    '_sharding_identities',
     '_sharding_map',
     '_sharding_migrations',
     '_sharding_placement_log',

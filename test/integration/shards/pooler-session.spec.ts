@@ -1,5 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { migrate, resolveOptions, Shards, type MigrateOptions, type ShardDb } from '@app/sharding';
+import {
+  migrate,
+  migrationStatus,
+  resolveOptions,
+  Shards,
+  type MigrateOptions,
+  type ShardDb,
+} from '@app/sharding';
 import { FaultProxy } from '@test/support';
 import { Note } from '../../support/deployment.js';
 import { POOLERS, PooledDeployment } from '../../support/poolers.js';
@@ -136,15 +143,17 @@ describe.each(POOLERS)('one server connection behind %s', (_name, start) => {
         await runner.query('drop table made');
       }
     }
-    const migrateBy = (maintenance: object, choice: MigrateOptions = { shard: 'shard0' }) => {
+    const settingsOf = (maintenance: object) => {
       const shards = [{ name: 'shard0', primaryUrl: place.pooler.url(place.direct), ...maintenance }];
       const control = 'maintenanceUrl' in maintenance ? { maintenanceUrl: place.directControl } : {}; // numbers the shards
       const options = {
         ...place.options({ shards, ...control }),
         migrations: { shards: [SetsLimits1764460800000] },
       };
-      return migrate(resolveOptions(options), () => undefined, choice);
+      return resolveOptions(options);
     };
+    const migrateBy = (maintenance: object, choice: MigrateOptions = { shard: 'shard0' }) =>
+      migrate(settingsOf(maintenance), () => undefined, choice);
 
     it('hold a lock in their session, so they need maintenance_url, and say so', async () => {
       await expect(migrateBy({}, {})).rejects.toMatchObject({
@@ -154,6 +163,11 @@ describe.each(POOLERS)('one server connection behind %s', (_name, start) => {
       });
       await expect(migrateBy({ pooler: 'none' })).rejects.toMatchObject({ code: 'migration_failed' });
       await migrateBy({ maintenanceUrl: place.direct });
+      const through = await migrationStatus(settingsOf({})); // reading needs no session
+      expect(through.map(({ failure, pending }) => [failure, pending])).toEqual([
+        [undefined, []],
+        [undefined, []],
+      ]);
       expect(await place.query(`select to_regclass('made')::text as made`)).toEqual([{ made: 'made' }]);
     });
   });

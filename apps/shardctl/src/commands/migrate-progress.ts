@@ -7,29 +7,54 @@ import type * as CliProgress from 'cli-progress';
 export interface ShownProgress {
   readonly log: (line: string) => void;
   readonly progress: (progress: MigrationProgress) => void;
-  end(): void;
+  /** Takes the bar away; the next progress brings another one. */
+  readonly end: () => void;
 }
 
 /** Lines; on a terminal a bar below them. */
 export function showProgress(stream: NodeJS.WriteStream): ShownProgress {
-  const log = (line: string) => void stream.write(`${printable(line)}\n`);
-  if (!stream.isTTY) return { log, progress: () => undefined, end: () => undefined };
-  const { MultiBar } = createRequire(import.meta.url)('cli-progress') as typeof CliProgress;
-  const bars = new MultiBar({
-    stream,
-    format: '[{bar}] {value}/{total} targets, {duration_formatted}',
-    barCompleteChar: '=',
-    barIncompleteChar: ' ',
-    clearOnComplete: true,
-    hideCursor: true,
-  });
-  let bar: CliProgress.SingleBar | undefined;
+  const write = (line: string) => void stream.write(`${printable(line)}\n`);
+  if (!stream.isTTY) return { log: write, progress: () => undefined, end: () => undefined };
+  let shown: Bar | undefined;
   return {
-    log: (line) => bars.log(`${printable(line)}\n`),
-    progress: ({ finished, total }) => {
-      bar ??= bars.create(total, 0);
-      bar.update(finished);
+    log: (line) => (shown ? shown.above(`${printable(line)}\n`) : write(line)),
+    progress: ({ finished, total }) => (shown ??= new Bar(stream, total)).at(finished),
+    end: () => {
+      shown?.end();
+      shown = undefined;
     },
-    end: () => bars.stop(),
   };
+}
+
+class Bar {
+  readonly #bars: CliProgress.MultiBar;
+  readonly #bar: CliProgress.SingleBar;
+
+  constructor(stream: NodeJS.WriteStream, total: number) {
+    const { MultiBar } = createRequire(import.meta.url)('cli-progress') as typeof CliProgress;
+    this.#bars = new MultiBar({
+      stream,
+      format: '[{bar}] {value}/{total} targets, {duration_formatted}',
+      barCompleteChar: '=',
+      barIncompleteChar: ' ',
+      clearOnComplete: true,
+      hideCursor: true,
+      gracefulExit: false, // interrupts are not its business
+    });
+    this.#bar = this.#bars.create(total, 0);
+  }
+
+  at(finished: number): void {
+    this.#bar.update(finished);
+    this.#bars.update();
+  }
+
+  above(line: string): void {
+    this.#bars.log(line);
+    this.#bars.update();
+  }
+
+  end(): void {
+    this.#bars.stop();
+  }
 }

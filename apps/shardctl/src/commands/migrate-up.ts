@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline/promises';
+import { canConfirm, confirm } from '../confirm.js';
 import { UsageError, type Report, type Session } from '../verb.js';
 import { choiceOf, limitsOf, resultsReport } from './migrate-results.js';
 import { showProgress } from './migrate-progress.js';
@@ -9,7 +9,7 @@ import type { MigrateOptions } from './migrate.js';
 export async function migrateUp(options: MigrateOptions, session: Session): Promise<Report> {
   const { canary, yes, parallel } = options;
   const asks = canary !== undefined && yes === undefined;
-  if (asks && !process.stdin.isTTY) {
+  if (asks && !canConfirm()) {
     throw new UsageError('--canary asks before it goes on, and nobody can answer here: say --yes');
   }
   const settings = await session.settings();
@@ -22,7 +22,12 @@ export async function migrateUp(options: MigrateOptions, session: Session): Prom
       ...limitsOf(options, session.signal),
       ...(parallel !== undefined && { parallel }),
       ...(canary !== undefined && { canary }),
-      ...(asks && { afterCanary: (result) => confirmed(result, session.signal) }),
+      ...(asks && {
+        afterCanary: (result) => {
+          shown.end();
+          return confirmed(result, session.signal);
+        },
+      }),
       progress: shown.progress,
     });
     return resultsReport(results, 'applied', notesOf(results, settings));
@@ -34,16 +39,9 @@ export async function migrateUp(options: MigrateOptions, session: Session): Prom
   }
 }
 
-async function confirmed({ target, names }: TargetResult, signal: AbortSignal): Promise<boolean> {
-  const asked = createInterface({ input: process.stdin, output: process.stderr });
+function confirmed({ target, names }: TargetResult, signal: AbortSignal): Promise<boolean> {
   const did = names.length === 0 ? 'was up to date' : `has ${names.length} more`;
-  try {
-    return /^y(es)?$/i.test(
-      await asked.question(`the canary ${target} ${did}; go on with the others? [y/N] `, { signal }),
-    );
-  } finally {
-    asked.close();
-  }
+  return confirm(`the canary ${target} ${did}; go on with the others?`, signal);
 }
 
 function notesOf(results: readonly TargetResult[], { migrations }: ShardingSettings): string[] {

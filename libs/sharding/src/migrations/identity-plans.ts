@@ -6,18 +6,17 @@ import { newOrdinals, type IdentityPlan, type RecordedOrdinal } from './identiti
 import type pg from 'pg';
 import type { DatabaseSettings, ShardingSettings } from '../sharding.settings.js';
 
-/** The plan of one shard; undefined where ids are not interleaved. */
-export type IdentityPlans = (shard: string | undefined) => Promise<IdentityPlan | undefined>;
+/** The plan of a shard that has noted none yet. */
+export type IdentityPlans = (shard: string) => Promise<IdentityPlan>;
 
 /**
  * Looks up, and where there is none yet assigns, the ordinals of all shards: once, when the first shard asks. The control
  * database keeps them; without one each shard keeps its own.
  */
 export function identityPlans(settings: ShardingSettings): IdentityPlans {
-  const { migrations, unsharded, control } = settings;
+  const { control } = settings;
   let ordinals: Promise<Ordinals> | undefined;
   return async (shard) => {
-    if (shard === undefined || unsharded || !migrations.interleaveIdentities) return undefined;
     ordinals ??= control ? fromControl(settings, control) : fromShards(settings);
     return planOf(shard, await ordinals);
   };

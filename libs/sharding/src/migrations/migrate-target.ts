@@ -1,13 +1,20 @@
 import { applyStep, frameworkStep, ownStep, type Step } from './apply-migration.js';
 import { alignIdentity, alignStep, recordStep } from './identities/align-identities.js';
-import { columnName, readIdentities, type IdentityState } from './identities/read-identities.js';
+import { assertStride, type IdentityPlan } from './identities/assign-ordinals.js';
+import {
+  columnName,
+  looksMisaligned,
+  readIdentities,
+  recordedPlan,
+  type IdentityColumn,
+} from './identities/read-identities.js';
+import { IDENTITY_TABLES } from './framework/identity-tables.js';
 import { patienceOf, waitOf, type MigrationLimits, type MigrationLog } from './migration-limits.js';
 import { asking, closed, inSession, migrationDatabase, type MigrationSession } from './migration-session.js';
 import { differenceOf, migrationsTable, readApplied, readOnly, type Applied } from './read-applied.js';
 import { failureText, targetFailure, type TargetResult } from './target-result.js';
 import type pg from 'pg';
 import type { ShardingSettings } from '../sharding.settings.js';
-import type { IdentityPlan } from './identities/assign-ordinals.js';
 import type { IdentityPlans } from './identity-plans.js';
 import type { MigrationTarget } from './migration-target.js';
 
@@ -31,7 +38,7 @@ export async function migrateTarget(target: MigrationTarget, run: MigrationRun):
   const ended = (rest: Pick<TargetResult, 'state' | 'failure'>) =>
     told(log, { target: target.name, ...did, ms: performance.now() - began, ...rest });
   try {
-    const place = { target, settings, plan: await run.identities(target.shard) };
+    const place = { target, settings };
     const before = await asking(database, 2 * target.settings.connectTimeoutMs, (client) =>
       readOnly(client, () => lookAt(client, place)),
     );
@@ -60,32 +67,35 @@ function told(log: MigrationLog, result: TargetResult): TargetResult {
 interface Place {
   readonly target: MigrationTarget;
   readonly settings: ShardingSettings;
-  /** Undefined: ids are left as they are. */
-  readonly plan: IdentityPlan | undefined;
 }
 
 interface Found {
   readonly applied: Applied;
-  readonly identities: IdentityState;
+  /** What the shard has noted. */
+  readonly plan: IdentityPlan | undefined;
+  readonly misaligned: number;
 }
 
-const NO_IDENTITIES: IdentityState = { misaligned: [], left: [], recorded: true };
+/** Whether the ids of a target are set apart from those of others. */
+function interleaves({ target, settings }: Place): boolean {
+  return target.shard !== undefined && settings.migrations.interleaveIdentities;
+}
 
 async function lookAt(client: pg.Client, place: Place): Promise<Found> {
-  return {
-    applied: await readApplied(client, migrationsTable(place.settings)),
-    identities: await identitiesOf(client, place),
-  };
+  const { target, settings } = place;
+  const table = migrationsTable(settings);
+  const applied = await readApplied(client, table);
+  const noted = applied.framework?.includes(IDENTITY_TABLES) && interleaves(place);
+  const plan = noted ? await recordedPlan(client, target.shard ?? '') : undefined;
+  if (plan) assertStride(target.shard ?? '', plan.stride, settings.migrations.identityStride);
+  if (!plan || !(await looksMisaligned(client, plan))) return { applied, plan, misaligned: 0 };
+  const { misaligned } = await readIdentities(client, plan, table);
+  return { applied, plan, misaligned: misaligned.length };
 }
 
-async function identitiesOf(client: pg.Client, { target, settings, plan }: Place): Promise<IdentityState> {
-  if (!plan || target.shard === undefined) return NO_IDENTITIES;
-  return readIdentities(client, { plan, shard: target.shard, table: migrationsTable(settings) });
-}
-
-function isDone({ target }: Place, { applied, identities }: Found): boolean {
-  const { pending } = differenceOf(target, applied);
-  return pending.length === 0 && identities.misaligned.length === 0 && identities.recorded;
+function isDone(place: Place, { applied, plan, misaligned }: Found): boolean {
+  const { pending } = differenceOf(place.target, applied);
+  return pending.length === 0 && misaligned === 0 && (plan !== undefined || !interleaves(place));
 }
 
 interface WorkParts {
@@ -100,22 +110,26 @@ interface WorkParts {
 
 /** The steps of one target, in a session that holds its lock. */
 class Work {
+  /** Undefined: ids are left as they are. */
+  #plan: IdentityPlan | undefined;
+
   constructor(private readonly parts: WorkParts) {}
 
   /** Looks again: whoever held the lock before may have done it. */
   async all(): Promise<void> {
     const { session, place, did } = this.parts;
     const { target } = place;
-    const { applied } = await lookAt(session.client, place);
+    const { applied, plan } = await lookAt(session.client, place);
     const pending = new Set(differenceOf(target, applied).pending);
     for (const migration of target.framework) {
       if (pending.has(migration.name)) await this.#migration(frameworkStep(migration));
     }
+    this.#plan = plan ?? (await this.#newPlan());
     await this.#align();
     for (const migration of target.own) {
       if (pending.has(migration.name)) await this.#migration(this.#aligned(ownStep(migration)));
     }
-    const { left } = await this.#align();
+    const left = await this.#align();
     if (did.names.length + did.interleaved.length > 0) this.#tell(left);
   }
 
@@ -131,36 +145,44 @@ class Work {
     delete at.step;
   }
 
-  /** What the tables of before, or of a step without a transaction, have. */
-  async #align(): Promise<IdentityState> {
+  async #newPlan(): Promise<IdentityPlan | undefined> {
+    const { place, run } = this.parts;
+    const { shard } = place.target;
+    if (shard === undefined || !interleaves(place)) return undefined;
+    const plan = await run.identities(shard);
+    await this.#step(recordStep(shard, plan));
+    return plan;
+  }
+
+  /** What the tables of before, or of a step without a transaction, have. @returns what cannot be aligned */
+  async #align(): Promise<readonly IdentityColumn[]> {
     const { session, place, did } = this.parts;
-    const { plan, target } = place;
-    const state = await identitiesOf(session.client, place);
-    if (!plan || target.shard === undefined) return state;
-    if (!state.recorded) await this.#step(recordStep(target.shard, plan));
+    if (!this.#plan) return [];
+    const state = await readIdentities(session.client, this.#plan, migrationsTable(place.settings));
     for (const column of state.misaligned) {
-      await this.#step(alignStep(column, plan));
+      await this.#step(alignStep(column, this.#plan));
       did.interleaved.push(columnName(column));
     }
-    return state;
+    return state.left;
   }
 
   /** A step whose new tables never give an id of another shard: nobody sees them before. */
   #aligned(step: Step): Step {
     const { session, place } = this.parts;
-    const { plan } = place;
+    const plan = this.#plan;
     if (!plan || step.transaction === 'none') return step;
     return {
       ...step,
       run: async (runner) => {
         await step.run(runner);
-        const { misaligned } = await identitiesOf(session.client, place);
+        const table = migrationsTable(place.settings);
+        const { misaligned } = await readIdentities(session.client, plan, table);
         for (const column of misaligned) await alignIdentity(runner, column, plan);
       },
     };
   }
 
-  #tell(left: IdentityState['left']): void {
+  #tell(left: readonly IdentityColumn[]): void {
     const { place, run } = this.parts;
     for (const column of left) {
       run.log(

@@ -1,4 +1,3 @@
-import { DataSource } from 'typeorm';
 import { connectedRunner, type PostgresRunner } from '../shards/shard-runner.js';
 import { checkoutError, isConnectionFailure } from '../shards/database-failure.js';
 import { Database } from '../shards/database.js';
@@ -19,25 +18,24 @@ export function migrationDatabase(
 ): Database {
   const { maintenanceUrl, ...given } = settings;
   const { options, subscribers, createDataSource } = typeorm;
+  const pooler = maintenanceUrl ? 'none' : given.pooler;
+  const lock = pooler === 'none' && { lock_timeout: migrations.lockTimeoutMs };
   return new Database({
     settings: {
       ...given,
       url: maintenanceUrl ?? given.url,
-      pooler: maintenanceUrl ? 'none' : given.pooler,
+      pooler,
       poolSize: 1,
       statementTimeoutMs: 0,
       idleInTransactionTimeoutMs: 0,
       slowQueryThresholdMs: 0,
     },
     typeorm: {
-      options: {
-        ...options,
-        extra: { ...(options.extra as object), ...connectionExtra(migrations.lockTimeoutMs) },
-      },
+      options: { ...options, extra: { ...(options.extra as object), ...KEEP_ALIVE, ...lock } },
       subscribers,
       shardEntities: [],
       controlEntities: [],
-      createDataSource: createDataSource ?? ((_target, _role, built) => new DataSource(built)),
+      ...(createDataSource && { createDataSource }),
     },
     entities: [],
   });
@@ -50,9 +48,7 @@ export function appliedIn(database: Database, settings: ShardingSettings, limitM
 }
 
 /** A statement may take hours, so the network alone tells that nobody is there any more. */
-function connectionExtra(lockTimeoutMs: number) {
-  return { lock_timeout: lockTimeoutMs, keepAliveInitialDelayMillis: 10_000 };
-}
+const KEEP_ALIVE = { keepAliveInitialDelayMillis: 10_000 };
 
 /** What was done lasts, whatever the goodbye. */
 export async function closed(database: Database): Promise<void> {

@@ -1,8 +1,10 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
+export const IDENTITY_TABLES = 'IdentityTables1796000000004';
+
 /** Which generated ids each shard may use; on control of all shards, on a shard its own row. */
 export class IdentityTables implements MigrationInterface {
-  readonly name = 'IdentityTables1796000000004';
+  readonly name = IDENTITY_TABLES;
 
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`create table _sharding_identities (

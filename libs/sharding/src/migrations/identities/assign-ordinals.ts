@@ -11,6 +11,15 @@ export interface RecordedOrdinal extends IdentityPlan {
   readonly name: string;
 }
 
+/** @throws ShardingError `invalid_options` */
+export function assertStride(shard: string, recorded: number, stride: number): void {
+  if (recorded === stride) return;
+  throw new ShardingError(
+    'invalid_options',
+    `identity_stride is ${stride}, and the ids of shard "${shard}" were given in steps of ${recorded}: it cannot be changed any more, set it back`,
+  );
+}
+
 /**
  * Gives the shards that have no ordinal yet the next ones, in declaration order. One that was given once is never given
  * again, also when its shard has gone.
@@ -23,13 +32,7 @@ export function newOrdinals(
   recorded: readonly RecordedOrdinal[],
   stride: number,
 ): RecordedOrdinal[] {
-  const other = recorded.find((row) => row.stride !== stride);
-  if (other) {
-    throw new ShardingError(
-      'invalid_options',
-      `identity_stride is ${stride}, and the ids of shard "${other.name}" were given in steps of ${other.stride}: it cannot be changed any more, set it back`,
-    );
-  }
+  for (const { name, stride: own } of recorded) assertStride(name, own, stride);
   const known = new Set(recorded.map(({ name }) => name));
   const first = Math.max(-1, ...recorded.map(({ ordinal }) => ordinal)) + 1;
   const fresh = shards

@@ -22,8 +22,6 @@ export interface IdentityState {
   readonly misaligned: readonly IdentityColumn[];
   /** Cannot be: too small for the steps, or counting down. */
   readonly left: readonly IdentityColumn[];
-  /** Whether the shard has recorded its plan. */
-  readonly recorded: boolean;
 }
 
 interface Queries {
@@ -36,15 +34,36 @@ interface Queries {
  */
 export async function readIdentities(
   client: Queries,
-  { plan, shard, table }: { plan: IdentityPlan; shard: string; table: MigrationsTable },
+  plan: IdentityPlan,
+  { schema, name }: MigrationsTable,
 ): Promise<IdentityState> {
-  const { rows: columns } = await client.query<IdentityColumn>(COLUMNS, [table.schema, table.name]);
+  const { rows: columns } = await client.query<IdentityColumn>(COLUMNS, [schema, name]);
   const wide = columns.filter(({ type, increment }) => type === 'bigint' && !increment.startsWith('-'));
   return {
     misaligned: await misaligned(client, wide, plan),
     left: columns.filter((column) => !wide.includes(column)),
-    recorded: await isRecorded(client, shard),
   };
+}
+
+/** Whether a closer look is worth its time: any sequence at all, of a column or not, that is not as planned. */
+export async function looksMisaligned(client: Queries, { ordinal, stride }: IdentityPlan): Promise<boolean> {
+  const { rows } = await client.query(
+    `select from pg_sequence where seqtypid = 'bigint'::regtype
+        and (seqincrement <> $2 or (coalesce(case when has_sequence_privilege(seqrelid, 'usage, select')
+          then pg_sequence_last_value(seqrelid) end, seqstart) - $1) % $2 <> 0)
+      limit 1`,
+    [ordinal + 1, stride],
+  );
+  return rows.length > 0;
+}
+
+/** The plan that a shard has noted; the table is there. */
+export async function recordedPlan(client: Queries, shard: string): Promise<IdentityPlan | undefined> {
+  const { rows } = await client.query<IdentityPlan & { ordinal: number }>(
+    'select ordinal, stride from _sharding_identities where shard_name = $1',
+    [shard],
+  );
+  return rows[0];
 }
 
 const COLUMNS = `
@@ -75,14 +94,4 @@ async function misaligned(
   const { rows } = await client.query<{ index: number; off: string }>(looks.join(' union all '));
   const off = new Set(rows.filter((row) => row.off !== '0').map(({ index }) => index));
   return columns.filter(({ increment }, index) => off.has(index) || increment !== String(stride));
-}
-
-async function isRecorded(client: Queries, shard: string): Promise<boolean> {
-  const { rows } = await client.query<{ found: unknown }>(
-    `select to_regclass('_sharding_identities') as found`,
-  );
-  if (rows[0]?.found === null) return false;
-  return (
-    (await client.query('select from _sharding_identities where shard_name = $1', [shard])).rows.length > 0
-  );
 }
