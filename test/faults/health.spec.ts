@@ -45,6 +45,7 @@ async function start(sharding: ShardingOptions): Promise<void> {
 }
 
 const UP = {
+  group: 0,
   slots: 8192,
   pool_size: 2,
   active_connections: 0,
