@@ -27,7 +27,10 @@ afterAll(() => server.dispose());
 
 const boot = (primaryUrl: string) =>
   bootApp(
-    { database: { shards: [{ name: 'shard0', primaryUrl }] }, tenancy: { source: 'header' } },
+    {
+      database: { shards: [{ name: 'shard0', primaryUrl, slots: ['0-16383'] }] },
+      tenancy: { source: 'header' },
+    },
     {},
     { logger: new Recorder() },
   );
