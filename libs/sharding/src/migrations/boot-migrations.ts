@@ -46,7 +46,8 @@ export async function bootMigrations(boot: BootMigrations): Promise<void> {
   const targets = await migrationTargets(settings);
   const outcomes = await fanOut(targets, WIDTH, async (target) => {
     const [primary] = databasesOf(target);
-    return primary && problemOf(boot, target, primary);
+    const limitMs = Math.min(BOOT_LIMIT_MS, target.settings.connectTimeoutMs);
+    return primary && problemOf(boot, target, { database: primary, limitMs });
   });
   const problems: string[] = [];
   for (const outcome of outcomes) {
@@ -64,8 +65,8 @@ const REMEDY =
 
 function askBeforeUse({ settings, databasesOf, warn }: BootMigrations, target: MigrationTarget): void {
   for (const database of databasesOf(target)) {
-    database.firstContact.require(async () => {
-      const problem = await problemOf({ settings, warn }, target, database);
+    database.firstContact.require(async (limitMs) => {
+      const problem = await problemOf({ settings, warn }, target, { database, limitMs });
       if (problem === undefined) return;
       if (settings.migrations.pendingMigrations === 'warn') return warn(`migrations are pending: ${problem}`);
       throw new ShardingError(
@@ -78,16 +79,20 @@ function askBeforeUse({ settings, databasesOf, warn }: BootMigrations, target: M
 
 const INSUFFICIENT_PRIVILEGE = '42501';
 
-/** @returns `shard:x lacks A, B`; undefined where nothing is missing. @throws what connecting throws */
+/**
+ * Looks by the way of the pool, which is the one that serves: a `maintenance_url` that is out of order must not keep a
+ * database from those that it answers.
+ *
+ * @returns `shard:x lacks A, B`; undefined where nothing is missing. @throws what connecting throws
+ */
 async function problemOf(
   { settings, warn }: Pick<BootMigrations, 'settings' | 'warn'>,
   target: MigrationTarget,
-  database: Database,
+  { database, limitMs }: { readonly database: Database; readonly limitMs: number },
 ): Promise<string | undefined> {
   try {
-    const limitMs = Math.min(BOOT_LIMIT_MS, target.settings.connectTimeoutMs);
     const table = target.own.length > 0 ? migrationsTable(settings) : undefined;
-    const applied = await database.dedicated('migrations', limitMs, (client) =>
+    const applied = await database.asPool('migrations', limitMs, (client) =>
       readOnly(client, () => readApplied(client, table)),
     );
     const pending = needed(target, applied);

@@ -42,9 +42,16 @@ export class DatabaseWay {
 
   /** What a connection calls itself. A transaction-mode pooler is sent no parameters. */
   applicationName(purpose: string): string | undefined {
-    const { settings, label } = this.#parts;
-    if (settings.pooler === 'transaction' && !this.avoidsPooler) return undefined;
-    return `nestjs-sharding ${purpose} ${label}`;
+    return this.avoidsPooler ? this.#named(purpose) : this.poolApplicationName(purpose);
+  }
+
+  /** The same by the way of the pool. */
+  poolApplicationName(purpose: string): string | undefined {
+    return this.#parts.settings.pooler === 'transaction' ? undefined : this.#named(purpose);
+  }
+
+  #named(purpose: string): string {
+    return `nestjs-sharding ${purpose} ${this.#parts.label}`;
   }
 
   /** To the server itself, as far as the configuration knows. */

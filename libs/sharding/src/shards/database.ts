@@ -161,6 +161,13 @@ export class Database {
     );
   }
 
+  /** The same by the way of the pool: what is answered here, the pool is answered too. */
+  async asPool<T>(purpose: string, limitMs: number, work: (client: pg.Client) => Promise<T>): Promise<T> {
+    const config = await this.#way.ofPool(limitMs);
+    const applicationName = this.#way.poolApplicationName(purpose);
+    return withDedicatedConnection({ config, limitMs, applicationName }, work);
+  }
+
   /**
    * The same for a question whether the database can be used: where `maintenance_url` leads around a pooler, the pooler
    * has to take a login too. A busy one does, without a server.
@@ -169,7 +176,7 @@ export class Database {
     const [answer] = await Promise.all([
       this.dedicated(purpose, limitMs, work),
       this.#way.avoidsPooler && this.#logIn(limitMs),
-      this.firstContact.pass(),
+      this.firstContact.pass(limitMs),
     ]);
     return answer;
   }
@@ -244,18 +251,14 @@ export class Database {
     for (const session of sessions) await sendCancelRequest(config, session, CANCEL_LIMIT_MS);
   }
 
-  async #logIn(limitMs: number): Promise<void> {
-    const config = await this.#way.ofPool(limitMs);
-    await withDedicatedConnection({ config, limitMs, applicationName: undefined }, async () => undefined);
+  #logIn(limitMs: number): Promise<void> {
+    return this.asPool('login', limitMs, async () => undefined);
   }
 
   /** Whether the pool could connect: by its own way. A pooler without a free server is no failure. */
   async #look(): Promise<void> {
     if (this.#way.avoidsPooler) return this.#logIn(BREAKER_PROBE_MS);
-    const config = await this.#way.ofPool(BREAKER_PROBE_MS);
-    const applicationName = this.#way.applicationName('breaker');
-    const options = { config, limitMs: BREAKER_PROBE_MS, applicationName };
-    await withDedicatedConnection(options, (client) => client.query('select 1'));
+    await this.asPool('breaker', BREAKER_PROBE_MS, (client) => client.query('select 1'));
   }
 
   async #build(): Promise<DataSource> {
@@ -273,7 +276,7 @@ export class Database {
   async #open(): Promise<DataSource> {
     try {
       const limitMs = 2 * this.#settings.connectTimeoutMs;
-      await this.firstContact.pass();
+      await this.firstContact.pass(limitMs);
       const what = `building the DataSource of ${described(this.label)}`;
       const source = await within(what, { deadlineMs: limitMs }, () => this.build()); // may be the application's code
       this.#opened = await initialize(source, limitMs);
