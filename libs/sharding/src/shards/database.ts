@@ -175,7 +175,7 @@ export class Database {
   async probe<T>(purpose: string, limitMs: number, work: (client: pg.Client) => Promise<T>): Promise<T> {
     const [answer] = await Promise.all([
       this.dedicated(purpose, limitMs, work),
-      this.#way.avoidsPooler && this.#logIn(limitMs),
+      this.#way.avoidsPooler && this.asPool('login', limitMs, async () => undefined),
       this.firstContact.pass(limitMs),
     ]);
     return answer;
@@ -251,14 +251,10 @@ export class Database {
     for (const session of sessions) await sendCancelRequest(config, session, CANCEL_LIMIT_MS);
   }
 
-  #logIn(limitMs: number): Promise<void> {
-    return this.asPool('login', limitMs, async () => undefined);
-  }
-
-  /** Whether the pool could connect: by its own way. A pooler without a free server is no failure. */
+  /** Whether the pool could connect. A pooler without a free server is no failure: with a way around it, a login will do. */
   async #look(): Promise<void> {
-    if (this.#way.avoidsPooler) return this.#logIn(BREAKER_PROBE_MS);
-    await this.asPool('breaker', BREAKER_PROBE_MS, (client) => client.query('select 1'));
+    const login = this.#way.avoidsPooler;
+    await this.asPool('breaker', BREAKER_PROBE_MS, async (client) => !login && client.query('select 1'));
   }
 
   async #build(): Promise<DataSource> {
