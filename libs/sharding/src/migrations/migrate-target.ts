@@ -1,13 +1,7 @@
 import { applyStep, frameworkStep, ownStep, type Step } from './apply-migration.js';
 import { alignIdentity, alignStep, recordStep } from './identities/align-identities.js';
 import { assertStride, type IdentityPlan } from './identities/assign-ordinals.js';
-import {
-  columnName,
-  looksMisaligned,
-  readIdentities,
-  recordedPlan,
-  type IdentityColumn,
-} from './identities/read-identities.js';
+import { columnName, readIdentities, recordedPlan, type LeftColumn } from './identities/read-identities.js';
 import { IDENTITY_TABLES } from './framework/identity-tables.js';
 import { patienceOf, waitOf, type MigrationLimits, type MigrationLog } from './migration-limits.js';
 import { asking, closed, inSession, migrationDatabase, type MigrationSession } from './migration-session.js';
@@ -87,8 +81,8 @@ async function lookAt(client: pg.Client, place: Place): Promise<Found> {
   const applied = await readApplied(client, table);
   const noted = applied.framework?.includes(IDENTITY_TABLES) && interleaves(place);
   const plan = noted ? await recordedPlan(client, target.shard ?? '') : undefined;
-  if (plan) assertStride(target.shard ?? '', plan.stride, settings.migrations.identityStride);
-  if (!plan || !(await looksMisaligned(client, plan))) return { applied, plan, misaligned: 0 };
+  if (!plan) return { applied, plan, misaligned: 0 };
+  assertStride(target.shard ?? '', plan.stride, settings.migrations.identityStride);
   const { misaligned } = await readIdentities(client, plan, table);
   return { applied, plan, misaligned: misaligned.length };
 }
@@ -155,7 +149,7 @@ class Work {
   }
 
   /** What the tables of before, or of a step without a transaction, have. @returns what cannot be aligned */
-  async #align(): Promise<readonly IdentityColumn[]> {
+  async #align(): Promise<readonly LeftColumn[]> {
     const { session, place, did } = this.parts;
     if (!this.#plan) return [];
     const state = await readIdentities(session.client, this.#plan, migrationsTable(place.settings));
@@ -182,12 +176,10 @@ class Work {
     };
   }
 
-  #tell(left: readonly IdentityColumn[]): void {
+  #tell(left: readonly LeftColumn[]): void {
     const { place, run } = this.parts;
     for (const column of left) {
-      run.log(
-        `target=${place.target.name} ${columnName(column)} is ${column.type}: its ids are not interleaved`,
-      );
+      run.log(`target=${place.target.name} ${columnName(column)} ${column.why}: its ids are not interleaved`);
     }
   }
 }

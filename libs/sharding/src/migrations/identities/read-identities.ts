@@ -9,19 +9,23 @@ export interface IdentityColumn {
   readonly sequence: string;
   /** Not quoted. */
   readonly column: string;
-  readonly type: string;
-  readonly increment: string;
 }
 
 /** `public.notes.id`, for the log. */
 export const columnName = ({ table, column }: IdentityColumn) => `${table}.${column}`;
 
+/** A column whose ids stay as they are, and what it is that keeps them so. */
+export interface LeftColumn extends IdentityColumn {
+  /** `is integer`: behind its name, for the log. */
+  readonly why: string;
+}
+
 /** What of a shard's identities is not as planned. */
 export interface IdentityState {
   /** To be aligned. */
   readonly misaligned: readonly IdentityColumn[];
-  /** Cannot be: too small for the steps, or counting down. */
-  readonly left: readonly IdentityColumn[];
+  /** Cannot be. */
+  readonly left: readonly LeftColumn[];
 }
 
 interface Queries {
@@ -37,24 +41,16 @@ export async function readIdentities(
   plan: IdentityPlan,
   { schema, name }: MigrationsTable,
 ): Promise<IdentityState> {
-  const { rows: columns } = await client.query<IdentityColumn>(COLUMNS, [schema, name]);
-  const wide = columns.filter(({ type, increment }) => type === 'bigint' && !increment.startsWith('-'));
+  const { rows } = await client.query<FoundColumn>(COLUMNS, [schema, name]);
+  const columns = rows.map((row) => ({ ...row, why: whyLeft(row) }));
   return {
-    misaligned: await misaligned(client, wide, plan),
-    left: columns.filter((column) => !wide.includes(column)),
+    misaligned: await misaligned(
+      client,
+      columns.filter(({ why }) => why === undefined),
+      plan,
+    ),
+    left: columns.flatMap(({ why, ...column }) => (why === undefined ? [] : [{ ...column, why }])),
   };
-}
-
-/** Whether a closer look is worth its time: any sequence at all, of a column or not, that is not as planned. */
-export async function looksMisaligned(client: Queries, { ordinal, stride }: IdentityPlan): Promise<boolean> {
-  const { rows } = await client.query(
-    `select from pg_sequence where seqtypid = 'bigint'::regtype
-        and (seqincrement <> $2 or (coalesce(case when has_sequence_privilege(seqrelid, 'usage, select')
-          then pg_sequence_last_value(seqrelid) end, seqstart) - $1) % $2 <> 0)
-      limit 1`,
-    [ordinal + 1, stride],
-  );
-  return rows.length > 0;
 }
 
 /** The plan that a shard has noted; the table is there. */
@@ -66,9 +62,24 @@ export async function recordedPlan(client: Queries, shard: string): Promise<Iden
   return rows[0];
 }
 
+interface FoundColumn extends IdentityColumn {
+  readonly type: string;
+  readonly increment: string;
+  /** Null where this role may change the sequence. */
+  readonly owner: string | null;
+}
+
+/** Too small for the steps, counting down, or not this role's to change. */
+function whyLeft({ type, increment, owner }: FoundColumn): string | undefined {
+  if (type !== 'bigint') return `is ${type}`;
+  if (increment.startsWith('-')) return 'counts down';
+  return owner === null ? undefined : `belongs to the role ${owner}`;
+}
+
 const COLUMNS = `
   select format('%I.%I', n.nspname, t.relname) as "table", format('%I.%I', sn.nspname, sc.relname) as sequence,
-    a.attname as "column", format_type(a.atttypid, null) as type, s.seqincrement::text as increment
+    a.attname as "column", format_type(a.atttypid, null) as type, s.seqincrement::text as increment,
+    case when not pg_has_role(sc.relowner, 'usage') then sc.relowner::regrole::text end as owner
   from pg_sequence s
   join pg_class sc on sc.oid = s.seqrelid join pg_namespace sn on sn.oid = sc.relnamespace
   join pg_depend d on d.classid = 'pg_class'::regclass and d.objid = s.seqrelid
@@ -81,17 +92,21 @@ const COLUMNS = `
     and not exists (select from pg_depend e where e.classid = 'pg_class'::regclass and e.objid = t.oid and e.deptype = 'e')
   order by 1, 3`;
 
+/** As text and as big integers: a place beyond 2^53 counts to the last digit, whatever the driver makes of numbers. */
 async function misaligned(
   client: Queries,
-  columns: readonly IdentityColumn[],
+  columns: readonly FoundColumn[],
   { ordinal, stride }: IdentityPlan,
 ): Promise<IdentityColumn[]> {
   if (columns.length === 0) return [];
   const looks = columns.map(
-    ({ sequence }, index) =>
-      `select ${index} as index, (last_value - ${ordinal + 1}) % ${stride} as off from ${sequence}`,
+    ({ sequence }, index) => `select '${index}' as index, last_value::text as at from ${sequence}`,
   );
-  const { rows } = await client.query<{ index: number; off: string }>(looks.join(' union all '));
-  const off = new Set(rows.filter((row) => row.off !== '0').map(({ index }) => index));
-  return columns.filter(({ increment }, index) => off.has(index) || increment !== String(stride));
+  const { rows } = await client.query<{ index: string; at: string }>(looks.join(' union all '));
+  const off = new Set(
+    rows
+      .filter(({ at }) => (BigInt(at) - BigInt(ordinal + 1)) % BigInt(stride) !== 0n)
+      .map((row) => row.index),
+  );
+  return columns.filter(({ increment }, index) => off.has(String(index)) || increment !== String(stride));
 }
