@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,14 +13,10 @@ const cluster = TestCluster.attach();
 describe('a migrator that is killed in the middle of target 2 of 5', () => {
   const ONE = 'CreateThings1700000000001';
   const TWO = 'FillThings1700000000002';
-  let shardctl: Shardctl;
+  const shardctl = Shardctl.attach();
   let urls: string[];
   let cwd: string;
 
-  beforeAll(async () => {
-    shardctl = await Shardctl.build();
-  });
-  afterAll(() => shardctl.dispose());
   beforeEach(async () => {
     urls = [];
     for (const label of ['control', 'shard0', 'shard1', 'shard2', 'shard3'])
@@ -52,8 +48,7 @@ describe('a migrator that is killed in the middle of target 2 of 5', () => {
   }
 
   function begin(): ChildProcess {
-    const main = join(shardctl.root, 'apps/shardctl/src/main.js');
-    return spawn(process.execPath, [main, 'migrate'], { cwd, stdio: 'ignore' });
+    return spawn(process.execPath, [shardctl.main, 'migrate'], { cwd, stdio: 'ignore' });
   }
 
   const sessions = async () =>

@@ -1,9 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { compileSources } from './compile-sources.js';
+import { compiledSources } from './compiled-sources.js';
 import { freePort } from './free-port.js';
-import { createScratchDirectory, removeScratchDirectory } from './scratch-directory.js';
 import { waitFor } from './wait-for.js';
 
 const ROOT = resolve('.');
@@ -31,7 +29,6 @@ export class BookmarksProcess {
   private constructor(
     readonly url: string,
     private readonly child: ChildProcess,
-    private readonly directory: string,
   ) {
     for (const stream of [child.stdout, child.stderr]) {
       stream?.on('data', (text: Buffer) => (this.#output += text.toString()));
@@ -39,26 +36,18 @@ export class BookmarksProcess {
     this.ended = new Promise((done) => child.once('close', (code, signal) => done({ code, signal })));
   }
 
-  /** Compiles the sources without looking at types, into a directory of its own, and waits until it listens. */
+  /** Waits until it listens. */
   static async start(databases: BookmarksDatabases): Promise<BookmarksProcess> {
-    const directory = await createScratchDirectory({});
-    try {
-      await compileSources(['libs/routing/src', 'libs/sharding/src', 'apps/bookmarks/src'], directory);
-      await symlink(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
-      await writeFile(join(directory, 'package.json'), '{ "type": "module" }');
-      const port = await freePort();
-      const child = spawn(process.execPath, ['apps/bookmarks/src/main.js'], {
-        cwd: directory,
-        env: environment(port, databases),
-        stdio: ['ignore', 'pipe', 'pipe'],
-      });
-      const running = new BookmarksProcess(`http://127.0.0.1:${port}`, child, directory);
-      await running.#untilListening();
-      return running;
-    } catch (error) {
-      await removeScratchDirectory(directory);
-      throw error;
-    }
+    const cwd = await compiledSources();
+    const port = await freePort();
+    const child = spawn(process.execPath, ['apps/bookmarks/src/main.js'], {
+      cwd,
+      env: environment(port, databases),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const running = new BookmarksProcess(`http://127.0.0.1:${port}`, child);
+    await running.#untilListening();
+    return running;
   }
 
   /** What it has written, errors included. */
@@ -74,11 +63,10 @@ export class BookmarksProcess {
     this.child.kill(signal);
   }
 
-  /** Ends it if need be and removes its files; may be called again. */
+  /** Ends it if need be; may be called again. */
   async dispose(): Promise<void> {
     this.child.kill('SIGKILL');
     await this.ended;
-    await removeScratchDirectory(this.directory);
   }
 
   async #untilListening(): Promise<void> {

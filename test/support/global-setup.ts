@@ -4,18 +4,26 @@ import { fileURLToPath } from 'node:url';
 import type * as Cluster from './test-cluster.js';
 
 /** What the set-up leaves for the tear-down, which Jest runs in the same process. */
-export interface SharedServerHolder {
+export interface Shared {
   sharedServer?: { dispose(): Promise<void> };
+  /** Of what test files share beside the server. */
+  sharedDirectory?: { dispose(): Promise<void> };
 }
 
-/** Starts the server that all test files share (see `TestCluster.attach`). */
+/** Starts the server that all test files share (see `TestCluster.attach`), and makes room for compiled sources. */
 export default async function globalSetup(): Promise<void> {
+  const holder = globalThis as Shared;
   const restore = resolveSources();
   const { PostgresServer } = await import('./postgres-server.js');
   const { CLUSTER_VARIABLE } = await import('./test-cluster.js');
+  const { COMPILED_VARIABLE } = await import('./compiled-sources.js');
+  const { createScratchDirectory, removeScratchDirectory } = await import('./scratch-directory.js');
   restore();
+  const directory = await createScratchDirectory({});
+  holder.sharedDirectory = { dispose: () => removeScratchDirectory(directory) };
+  process.env[COMPILED_VARIABLE] = directory;
   const server = await PostgresServer.start({ name: 'shared test server' });
-  (globalThis as SharedServerHolder).sharedServer = server;
+  holder.sharedServer = server;
   const facts: Cluster.ClusterFacts = { url: server.url() };
   process.env[CLUSTER_VARIABLE] = JSON.stringify(facts);
 }

@@ -1,6 +1,7 @@
-import type { SharedServerHolder } from './global-setup.js';
+import type { Shared } from './global-setup.js';
 
-/** Stops the shared server. */
+/** Stops the shared server, and removes the compiled sources. */
 export default async function globalTeardown(): Promise<void> {
-  await (globalThis as SharedServerHolder).sharedServer?.dispose();
+  const { sharedServer, sharedDirectory } = globalThis as Shared;
+  await Promise.all([sharedServer?.dispose(), sharedDirectory?.dispose()]);
 }

@@ -1,11 +1,8 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, symlink, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
-import { compileSources } from './compile-sources.js';
-import { createScratchDirectory, removeScratchDirectory } from './scratch-directory.js';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { compiledDirectory, compiledSources } from './compiled-sources.js';
 
-const ROOT = resolve('.');
-const MAIN = 'apps/shardctl/src/main.js';
 const LIMIT_MS = 25_000;
 
 /** What one call of the command line has said. */
@@ -23,40 +20,27 @@ export interface ShardctlCall {
   readonly cwd?: string;
   /** Interrupts (SIGINT) when this has settled. */
   readonly interruptAfter?: () => Promise<unknown>;
-  /** Closes our end of its stdout at once. */
-  readonly deaf?: true;
+  /** Closes our end of these at once. */
+  readonly deafTo?: readonly ('stdout' | 'stderr')[];
 }
 
-/** The command line as a process of its own. Whoever builds it calls `dispose()`. */
+/** The command line as a process of its own. */
 export class Shardctl {
   private constructor(private readonly directory: string) {}
 
-  /** Compiles the sources without looking at types, into a directory of its own. */
-  static async build(): Promise<Shardctl> {
-    const directory = await createScratchDirectory({});
-    try {
-      await compileSources(['libs/routing/src', 'libs/sharding/src', 'apps/shardctl/src'], directory);
-      await symlink(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
-      const { name } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { name: string };
-      await writeFile(
-        join(directory, 'package.json'),
-        JSON.stringify({ name, version: '9.9.9', type: 'module' }),
-      );
-      return new Shardctl(directory);
-    } catch (error) {
-      await removeScratchDirectory(directory);
-      throw error;
-    }
+  /** The one of this run of the tests; it is compiled when it is first used. */
+  static attach(): Shardctl {
+    return new Shardctl(compiledDirectory());
   }
 
-  /** Where the compiled sources are. */
-  get root(): string {
-    return this.directory;
+  /** The file that runs it; it is there once {@link workingDirectory} has been asked for one. */
+  get main(): string {
+    return join(this.directory, 'apps/shardctl/src/main.js');
   }
 
   /** A fresh working directory with that configuration. */
   async workingDirectory(toml?: string): Promise<string> {
-    const directory = await mkdtemp(join(this.directory, 'work-'));
+    const directory = await mkdtemp(join(await compiledSources(), 'work-'));
     if (toml !== undefined) await writeFile(join(directory, 'sharding.toml'), toml);
     return directory;
   }
@@ -64,7 +48,7 @@ export class Shardctl {
   /** Runs one command line to its end. */
   async run(args: readonly string[], call: ShardctlCall = {}): Promise<ShardctlEnd> {
     const cwd = call.cwd ?? (await this.workingDirectory(call.toml));
-    const child = spawn(process.execPath, [join(this.directory, MAIN), ...args], {
+    const child = spawn(process.execPath, [this.main, ...args], {
       cwd,
       env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...call.environment },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -74,16 +58,12 @@ export class Shardctl {
     const said = { out: '', err: '' };
     child.stdout.on('data', (text: Buffer) => (said.out += text.toString()));
     child.stderr.on('data', (text: Buffer) => (said.err += text.toString()));
-    if (call.deaf) child.stdout.destroy();
+    for (const stream of call.deafTo ?? []) child[stream].destroy();
     const ended = new Promise<number | null>((done) => child.once('close', (code) => done(code)));
     if (call.interruptAfter) {
       await call.interruptAfter();
       child.kill('SIGINT');
     }
     return { code: await ended, ...said };
-  }
-
-  async dispose(): Promise<void> {
-    await removeScratchDirectory(this.directory);
   }
 }

@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { VERBS } from '../../../apps/shardctl/src/commands/index.js';
 import { Shardctl } from '../../support/shardctl.js';
 import { OFFLINE } from './deployed.js';
 
-let shardctl: Shardctl;
-beforeAll(async () => {
-  shardctl = await Shardctl.build();
-});
-afterAll(() => shardctl.dispose());
+const shardctl = Shardctl.attach();
 
 it('has a help page that one can learn from', async () => {
   const { code, out, err } = await shardctl.run(['--help']);
@@ -158,7 +154,7 @@ it('adds the cause with --debug, by name and code only', async () => {
 });
 
 it('takes a reader that has gone for no failure', async () => {
-  expect(await shardctl.run(['slots', '--json'], { toml: OFFLINE, deaf: true })).toEqual({
+  expect(await shardctl.run(['slots', '--json'], { toml: OFFLINE, deafTo: ['stdout'] })).toEqual({
     code: 0,
     out: '',
     err: '',

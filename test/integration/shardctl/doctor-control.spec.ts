@@ -8,16 +8,14 @@ import { expectDoctor, type Said } from './doctor-says.js';
 
 jest.setTimeout(60_000);
 
-let shardctl: Shardctl;
+const shardctl = Shardctl.attach();
 let server: FleetServer;
 let fleet: Fleet;
 
 beforeAll(async () => {
-  shardctl = await Shardctl.build();
   server = await FleetServer.start();
 }, 60_000);
 afterAll(async () => {
-  await shardctl.dispose();
   await server.dispose();
 });
 beforeEach(async () => {

@@ -8,11 +8,7 @@ import type { TestPooler } from '../../support/transaction-pooler.js';
 
 jest.setTimeout(60_000);
 
-let shardctl: Shardctl;
-beforeAll(async () => {
-  shardctl = await Shardctl.build();
-});
-afterAll(() => shardctl.dispose());
+const shardctl = Shardctl.attach();
 
 describe('with a replica', () => {
   let place: ReplicatedDeployment;

@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { waitFor } from '@test/support';
 import { withClient } from '../../support/admin-query.js';
 import { Shardctl } from '../../support/shardctl.js';
 import { Mapped, NOTHING, SHRUNK, TWO, UNMOVED, type Part } from './mapped.js';
 
-let shardctl: Shardctl;
+const shardctl = Shardctl.attach();
 let maps: Mapped;
 beforeAll(async () => {
-  shardctl = await Shardctl.build();
   maps = await Mapped.create(shardctl);
 });
-afterAll(() => shardctl.dispose());
 beforeEach(() => maps.forget());
 
 const FIRST = ['1: shard0 0 0-8191', '1: shard1 1 8192-16383'];

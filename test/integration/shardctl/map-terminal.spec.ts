@@ -1,29 +1,20 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { spawn } from 'node:child_process';
-import { join } from 'node:path';
 import { Shardctl } from '../../support/shardctl.js';
 import { Mapped, SHRUNK, TWO } from './mapped.js';
 
-let shardctl: Shardctl;
+const shardctl = Shardctl.attach();
 let maps: Mapped;
 beforeAll(async () => {
-  shardctl = await Shardctl.build();
   maps = await Mapped.create(shardctl);
 });
-afterAll(() => shardctl.dispose());
 beforeEach(() => maps.forget());
 
 const QUESTION = 'record this as version 2? [y/N] ';
 
 /** `map accept` on a terminal that util-linux makes; types the answer when it is asked. */
 async function acceptOnTerminal(answer: string, ...args: string[]): Promise<{ code: number; said: string }> {
-  const command = [
-    process.execPath,
-    join(shardctl.root, 'apps/shardctl/src/main.js'),
-    'map',
-    'accept',
-    ...args,
-  ];
+  const command = [process.execPath, shardctl.main, 'map', 'accept', ...args];
   const child = spawn('script', ['-qec', command.map((word) => `'${word}'`).join(' '), '/dev/null'], {
     cwd: await shardctl.workingDirectory(maps.toml(SHRUNK)),
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TERM: 'dumb', NO_COLOR: '1' },

@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { TestCluster } from '@test/support';
 import { Shardctl } from '../../support/shardctl.js';
 import { OFFLINE, tomlOf } from './deployed.js';
 import { Mapped, NOTHING, SHRUNK, TWO, UNMOVED } from './mapped.js';
 
-let shardctl: Shardctl;
+const shardctl = Shardctl.attach();
 let maps: Mapped;
 beforeAll(async () => {
-  shardctl = await Shardctl.build();
   maps = await Mapped.create(shardctl);
 });
-afterAll(() => shardctl.dispose());
 beforeEach(() => maps.forget());
 
 it('tells each version, oldest first, and what changed in it', async () => {

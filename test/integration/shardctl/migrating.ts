@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, beforeEach, jest } from '@jest/globals';
+import { beforeEach, jest } from '@jest/globals';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CONTROL_MIGRATIONS, SHARD_MIGRATIONS } from '@app/sharding';
 import { TestCluster } from '@test/support';
-import { Shardctl, type ShardctlEnd } from '../../support/shardctl.js';
+import { Shardctl, type ShardctlCall, type ShardctlEnd } from '../../support/shardctl.js';
 
 export const CONTROL = CONTROL_MIGRATIONS.map(({ name }) => name);
 export const SHARD = SHARD_MIGRATIONS.map(({ name }) => name);
@@ -15,24 +15,24 @@ export class Migrating {
   readonly cluster = TestCluster.attach();
   /** Control first. */
   urls: string[] = [];
-  #shardctl: Shardctl | undefined;
+  readonly #shardctl = Shardctl.attach();
   #cwd = '';
 
   /** To be called once a file, outside of its tests. */
   static everyTest(): Migrating {
     jest.setTimeout(90_000); // each call loads TypeORM and NestJS
     const migrating = new Migrating();
-    beforeAll(async () => {
-      migrating.#shardctl = await Shardctl.build();
-    });
-    afterAll(() => migrating.#shardctl?.dispose());
     beforeEach(() => migrating.#begin());
     return migrating;
   }
 
-  async run(...args: string[]): Promise<ShardctlEnd> {
-    if (!this.#shardctl) throw new Error('nothing was built');
-    return this.#shardctl.run(['migrate', ...args], { cwd: this.#cwd });
+  run(...args: string[]): Promise<ShardctlEnd> {
+    return this.runAs({}, ...args);
+  }
+
+  /** The same with something unusual about the process. */
+  runAs(call: ShardctlCall, ...args: string[]): Promise<ShardctlEnd> {
+    return this.#shardctl.run(['migrate', ...args], { cwd: this.#cwd, ...call });
   }
 
   /** Puts a migration of the shards into the folder. */
@@ -49,7 +49,7 @@ export class Migrating {
     this.urls = [];
     for (const label of ['control', 'shard0', 'shard1', 'shard2'])
       this.urls.push(await this.cluster.createDatabase({ label }));
-    this.#cwd = (await this.#shardctl?.workingDirectory(this.#toml())) ?? '';
+    this.#cwd = await this.#shardctl.workingDirectory(this.#toml());
     await mkdir(join(this.#cwd, 'migrations'));
     await this.migration(ONE, 'create table notes (id uuid)', 'drop table notes');
   }

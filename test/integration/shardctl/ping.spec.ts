@@ -4,11 +4,7 @@ import { ReplicatedDeployment } from '../../support/replicated.js';
 import { Shardctl, type ShardctlEnd } from '../../support/shardctl.js';
 import { deployed, tomlOf } from './deployed.js';
 
-let shardctl: Shardctl;
-beforeAll(async () => {
-  shardctl = await Shardctl.build();
-});
-afterAll(() => shardctl.dispose());
+const shardctl = Shardctl.attach();
 
 /** Times and versions are not the same twice. */
 function steady({ code, out, err }: ShardctlEnd): ShardctlEnd {

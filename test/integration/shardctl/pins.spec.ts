@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
+import { beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
 import { TestCluster } from '@test/support';
 import { Shardctl } from '../../support/shardctl.js';
 import { deployed, OFFLINE, tomlOf, type Deployed } from './deployed.js';
 
 jest.setTimeout(120_000); // each call is a process that loads TypeORM
 
-let shardctl: Shardctl;
+const shardctl = Shardctl.attach();
 let place: Deployed;
 const EU = `[[database.shards]]\nname = "eu0"\nprimary_url = "postgres://app@127.0.0.1:1/eu0"\ngroup = 1\n`;
 
-beforeAll(async () => {
-  shardctl = await Shardctl.build();
-});
-afterAll(() => shardctl.dispose());
+beforeAll(async () => {});
 beforeEach(async () => {
   const made = await deployed(2, 'directory_shard_router = true');
   place = { ...made, toml: made.toml.replace('[tenancy]', `${EU}[tenancy]`) };

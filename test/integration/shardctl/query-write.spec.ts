@@ -1,13 +1,9 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { FaultProxy, waitFor } from '@test/support';
 import { Shardctl } from '../../support/shardctl.js';
 import { deployed, tomlOf } from './deployed.js';
 
-let shardctl: Shardctl;
-beforeAll(async () => {
-  shardctl = await Shardctl.build();
-});
-afterAll(() => shardctl.dispose());
+const shardctl = Shardctl.attach();
 
 const run = (args: readonly string[], toml: string) => shardctl.run(['query', ...args], { toml });
 

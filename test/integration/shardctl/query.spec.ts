@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { TestCluster, waitFor } from '@test/support';
 import { Shardctl } from '../../support/shardctl.js';
 import { deployed, tomlOf, type Deployed } from './deployed.js';
 
-let shardctl: Shardctl;
+const shardctl = Shardctl.attach();
 let place: Deployed;
 beforeAll(async () => {
-  shardctl = await Shardctl.build();
   place = await deployed();
   await place.query(0, `insert into notes (tenant_id, body) values ('acme', 'one'), ('acme', 'two')`);
   await place.query(1, `insert into notes (tenant_id, body) values ('globex', 'three')`);
 });
-afterAll(() => shardctl.dispose());
 
 const run = (args: readonly string[], toml = place.toml) => shardctl.run(['query', ...args], { toml });
 const json = async (args: readonly string[], toml = place.toml) => {

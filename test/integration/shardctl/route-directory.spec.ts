@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { SlotUuid, slotOf } from '@app/routing';
 import { Shards } from '@app/sharding';
 import { TestCluster } from '@test/support';
@@ -9,11 +9,7 @@ import { deployed, GROUPS, tomlOf, type Deployed } from './deployed.js';
 import { routed } from './routed.js';
 import type { ShardingOptions } from '@app/sharding';
 
-let shardctl: Shardctl;
-beforeAll(async () => {
-  shardctl = await Shardctl.build();
-});
-afterAll(() => shardctl.dispose());
+const shardctl = Shardctl.attach();
 
 describe('with the directory', () => {
   let place: Deployed;

@@ -1,14 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { ShardedUuid, ShardIdentifier, SlotUuid, slotOf } from '@app/routing';
 import { Shardctl } from '../../support/shardctl.js';
 import { GROUPS, OFFLINE } from './deployed.js';
 import { routed } from './routed.js';
 
-let shardctl: Shardctl;
-beforeAll(async () => {
-  shardctl = await Shardctl.build();
-});
-afterAll(() => shardctl.dispose());
+const shardctl = Shardctl.attach();
 
 describe('by the slot map', () => {
   it('says slot, group, shard and why', async () => {

@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { Shardctl } from '../../support/shardctl.js';
 import { diff, drifted, found } from './schema-drift.js';
 
-let shardctl: Shardctl;
-beforeAll(async () => {
-  shardctl = await Shardctl.build();
-});
-afterAll(() => shardctl.dispose());
+const shardctl = Shardctl.attach();
 
 it('names what indexes, also unfinished ones, constraints and statistics differ in', async () => {
   const place = await drifted({

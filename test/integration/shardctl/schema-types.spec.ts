@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { TestCluster } from '@test/support';
 import { runOnce, withDatabase } from '../../support/admin-query.js';
 import { NOTES } from '../../support/deployment.js';
@@ -6,11 +6,7 @@ import { Shardctl } from '../../support/shardctl.js';
 import { tomlOf } from './deployed.js';
 import { diff, drifted, found } from './schema-drift.js';
 
-let shardctl: Shardctl;
-beforeAll(async () => {
-  shardctl = await Shardctl.build();
-});
-afterAll(() => shardctl.dispose());
+const shardctl = Shardctl.attach();
 
 it('names what types and collations differ in', async () => {
   const place = await drifted({

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { migrate, resolveOptions } from '@app/sharding';
 import { freePort, TestCluster } from '@test/support';
 import { runOnce, withClient } from '../../support/admin-query.js';
@@ -7,11 +7,7 @@ import { deployed, OFFLINE, tomlOf } from './deployed.js';
 import { diff, drifted, found } from './schema-drift.js';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-let shardctl: Shardctl;
-beforeAll(async () => {
-  shardctl = await Shardctl.build();
-});
-afterAll(() => shardctl.dispose());
+const shardctl = Shardctl.attach();
 
 const run = (toml: string, ...args: string[]) => shardctl.run(['schema', ...args], { toml });
 

@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { Shardctl } from '../../support/shardctl.js';
 import { OFFLINE } from './deployed.js';
 
-let shardctl: Shardctl;
-beforeAll(async () => {
-  shardctl = await Shardctl.build();
-});
-afterAll(() => shardctl.dispose());
+const shardctl = Shardctl.attach();
 
 describe('topology and slots', () => {
   const THREE = `${OFFLINE.replace('[tenancy]', '[[database.shards]]\nname = "eu0"\nprimary_url = "postgres://h/eu0"\ngroup = 1\nslots = []\n[[database.shards]]\nname = "eu1"\nprimary_url = "postgres://h/eu1"\nreplica_url = "postgres://r/eu1"\nslots = ["0-16383"]\ngroup = 1\n[tenancy]')}`;
