@@ -1,4 +1,4 @@
-import { beforeEach, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { migrate, migrationStatus, resolveOptions } from '@app/sharding';
 import pg from 'pg';
 import { TestCluster, waitFor } from '@test/support';
@@ -69,6 +69,42 @@ it('waits for old transactions as long as it has to: it blocks nobody', async ()
   expect(lines.at(-1)).toBe(
     'target=shard:shard1 applied SlotFunctions1796000000001, IdentityTables1796000000004, IndexThings1700000000002',
   );
+});
+
+describe('an index with the same name in two schemas', () => {
+  class IndexOwnThings1700000000002 implements MigrationInterface {
+    transaction = false as const;
+    async up(runner: QueryRunner): Promise<void> {
+      const sql =
+        '-- each id once\ncreate unique index concurrently"Größe \uff01"/* ! */on "Own".things (id)';
+      await runner.query(sql);
+    }
+    async down(): Promise<void> {}
+  }
+
+  it('is dropped where the build has failed, and only there', async () => {
+    const [url = ''] = urls;
+    const build = (table: string) =>
+      runOnce(url, `create unique index concurrently "Größe \uff01" on ${table} (id)`);
+    await runOnce(url, 'create schema "Own"');
+    await runOnce(url, 'create table "Own".things (id int)');
+    for (const table of ['things', '"Own".things']) {
+      await runOnce(url, `insert into ${table} values (1), (1)`);
+      await expect(build(table)).rejects.toMatchObject({ code: '23505' });
+    }
+    await runOnce(url, 'truncate "Own".things');
+    const own = resolveOptions({
+      database: { shards: [{ name: 'shard0', primaryUrl: url }] },
+      migrations: { shards: [IndexOwnThings1700000000002] },
+    });
+    await migrate(own, (line) => lines.push(line));
+    expect(lines[0]).toBe(
+      'target=shard:shard0 dropped the invalid index "Own"."Größe \uff01", which an earlier build has left',
+    );
+    expect((await migrationStatus(own)).map(({ invalidIndexes }) => invalidIndexes)).toEqual([
+      ['public."Größe \uff01"'],
+    ]);
+  });
 });
 
 /** A transaction that has read the table and goes on. */

@@ -1,10 +1,8 @@
+import { concurrentIndex, isConcurrent } from './concurrent-statement.js';
 import { withLockRetries, type LockPatience } from './lock-retries.js';
 import type { QueryRunner } from 'typeorm';
 
 type Query = (sql: string, ...rest: unknown[]) => Promise<never>;
-
-/** What takes no lock that others would notice, and may wait as long as it has to. */
-const CONCURRENTLY = /^\s*(?:create|drop|reindex|alter|refresh)\b[^;]*\bconcurrently\b/i;
 
 /**
  * Runs a migration whose statements each stand alone: it is the statement that is tried again when it meets a lock. An
@@ -20,7 +18,7 @@ export async function withoutTransaction(
   await setLockTimeout({ query }, patience.lockTimeoutMs);
   lent.query = async (sql, ...rest) => {
     if (runner.isTransactionActive) return query(sql, ...rest);
-    if (!CONCURRENTLY.test(sql)) return withLockRetries(patience, () => query(sql, ...rest));
+    if (!isConcurrent(sql)) return withLockRetries(patience, () => query(sql, ...rest));
     return concurrently(query, patience, async () => {
       await dropInvalid(query, sql, patience);
       return query(sql, ...rest);
@@ -42,20 +40,17 @@ async function concurrently<T>(query: Query, patience: LockPatience, work: () =>
   }
 }
 
-const INDEX =
-  /^\s*create\s+(?:unique\s+)?index\s+concurrently\s+(?:if\s+not\s+exists\s+)?("(?:[^"]|"")+"|[\w$]+)\s+on\b/i;
+/** A leftover of that very build: the index of a table is in the schema of the table. */
+const INVALID = `select format('%I.%I', n.nspname, c.relname) as name
+  from pg_index i join pg_class c on c.oid = i.indexrelid join pg_namespace n on n.oid = c.relnamespace
+  where not i.indisvalid and c.relkind = 'i' and c.relname = (parse_ident($1))[1]::name and i.indrelid = to_regclass($2)
+    and not exists (select from pg_stat_progress_create_index p where p.index_relid = i.indexrelid)`;
 
 /** Whether what a failed build has left is in the way: `if not exists` would believe that it is the index. */
 async function dropInvalid(query: Query, sql: string, { note }: LockPatience): Promise<void> {
-  const written = INDEX.exec(sql)?.[1];
-  if (written === undefined) return;
-  const rows = (await query(
-    `select format('%I.%I', n.nspname, c.relname) as name
-      from pg_index i join pg_class c on c.oid = i.indexrelid join pg_namespace n on n.oid = c.relnamespace
-      where not i.indisvalid and c.relkind = 'i' and c.relname = (parse_ident($1))[1] and pg_table_is_visible(c.oid)
-        and not exists (select from pg_stat_progress_create_index p where p.index_relid = i.indexrelid)`,
-    [written],
-  )) as { name: string }[];
+  const index = concurrentIndex(sql);
+  if (!index) return;
+  const rows = (await query(INVALID, [index.name, index.table])) as { name: string }[];
   for (const { name } of rows) {
     await query(`drop index concurrently ${name}`);
     note(`dropped the invalid index ${name}, which an earlier build has left`);
