@@ -33,9 +33,14 @@ export async function queryShards(
 ): Promise<ShardAnswer[]> {
   const { fanOut } = await import('@app/sharding/operator');
   const limitMs = plan.timeoutMs + AROUND_MS;
-  const outcomes = await fanOut(targets, WIDTH, (target) =>
-    askTarget(target, { limitMs, signal }, (client) => inTransaction(client, plan)),
-  );
+  const outcomes = await fanOut(targets, WIDTH, (target) => {
+    const sent: Sent = { commit: false };
+    return askTarget(target, { limitMs, signal }, (client) => inTransaction(client, plan, sent)).catch(
+      (error: unknown) => {
+        throw sent.commit ? commitFailure(error) : error;
+      },
+    );
+  });
   if (plan.mode === 'readonly') signal.throwIfAborted(); // of writes it is told what was committed
   return outcomes.map((outcome): ShardAnswer => {
     const { shard } = outcome.shard;
@@ -44,7 +49,13 @@ export async function queryShards(
   });
 }
 
-async function inTransaction(client: Client, { sql, mode, limit, timeoutMs }: QueryPlan): Promise<Rows> {
+/** How far a transaction has come. What ends it then, also a limit of time, says whether it may have committed. */
+interface Sent {
+  commit: boolean;
+}
+
+async function inTransaction(client: Client, plan: QueryPlan, sent: Sent): Promise<Rows> {
+  const { sql, mode, limit, timeoutMs } = plan;
   const { oneStatement } = await import('./one-statement.js');
   const limited = `set local statement_timeout = ${timeoutMs}`;
   if (mode === 'readonly') {
@@ -55,15 +66,15 @@ async function inTransaction(client: Client, { sql, mode, limit, timeoutMs }: Qu
   }
   await client.query(`start transaction; ${limited}`);
   const rows = await oneStatement(client, sql, limit);
-  const { command } = await client.query('commit').catch((cause: unknown) => {
-    throw commitUnknown(cause);
-  });
+  sent.commit = true;
+  const { command } = await client.query('commit');
   if (command !== 'COMMIT') throw new ShardingError('transaction_aborted', 'nothing was committed');
   return rows;
 }
 
-function commitUnknown(cause: unknown): unknown {
-  if (/^(?!08|57)[0-9A-Z]{5}$/.test(failureOf(cause).code)) return cause; // the server has refused it: a deferred constraint
+/** What the server has refused was not done: a deferred constraint. Everything else may have been. */
+function commitFailure(cause: unknown): unknown {
+  if (cause instanceof ShardingError || /^(?!08|57P)[0-9A-Z]{5}$/.test(failureOf(cause).code)) return cause;
   return new ShardingError(
     'commit_unknown',
     'the commit was sent and not answered: look before you repeat the statement',

@@ -48,13 +48,17 @@ it('tells what was committed when a write is interrupted', async () => {
   expect(await fresh.query(1, 'select 1 from notes')).toEqual([]);
 });
 
-it('says that a commit may have happened when its answer is lost', async () => {
+it.each([
+  ['is lost', 'reset'],
+  ['does not come in time', 'silent'],
+] as const)('says that a commit may have happened when its answer %s', async (_what, how) => {
   const fresh = await deployed(1);
   const proxy = await FaultProxy.start({ port: Number(new URL(fresh.shards[0] ?? '').port) });
   try {
-    proxy.cutOn(/^commit/i, 'after');
+    proxy.cutOn(/^commit/i, 'after', how);
     const toml = tomlOf({ shards: fresh.shards.map((url) => proxy.url(url)) });
-    expect(await run([`insert into notes (tenant_id, body) values ('a', 'b')`, '--write'], toml)).toEqual({
+    const sql = `insert into notes (tenant_id, body) values ('a', 'b')`;
+    expect(await run([sql, '--write', '--timeout', '0.5'], toml)).toEqual({
       code: 1,
       out: 'shard0: FAILED, the commit was sent and not answered: look before you repeat the statement (commit_unknown)\n',
       err: '',
@@ -63,6 +67,31 @@ it('says that a commit may have happened when its answer is lost', async () => {
   } finally {
     await proxy.dispose();
   }
+});
+
+it('says that nothing was changed when a commit is interrupted in time', async () => {
+  const fresh = await deployed(1);
+  await fresh.query(
+    0,
+    `create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(60); return null; end $$`,
+  );
+  await fresh.query(
+    0,
+    'create constraint trigger slow after insert on notes deferrable initially deferred for each row execute function slow()',
+  );
+  const committing = `select 1 from pg_stat_activity where datname = current_database() and query = 'commit' and state = 'active'`;
+  const sql = `insert into notes (tenant_id, body) values ('a', 'b')`;
+  const end = await shardctl.run(['query', sql, '--write'], {
+    toml: fresh.toml,
+    interruptAfter: () =>
+      waitFor(async () => (await fresh.query(0, committing)).length === 1, { what: 'the commit' }),
+  });
+  expect(end).toEqual({
+    code: 130,
+    out: 'shard0: FAILED, nothing was changed: interrupted (interrupted)\n',
+    err: '',
+  });
+  expect(await fresh.query(0, 'select 1 from notes')).toEqual([]);
 });
 
 it('tells what a commit was refused for', async () => {
