@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 
 /** Whether somebody is there to answer. */
@@ -5,11 +6,13 @@ export function canConfirm(): boolean {
   return process.stdin.isTTY;
 }
 
-/** Asks on the terminal; everything but yes is no. @throws AbortError when interrupted */
+/** Asks on the terminal; everything but yes is no, also the end of the input. @throws AbortError when interrupted */
 export async function confirm(question: string, signal: AbortSignal): Promise<boolean> {
   const asked = createInterface({ input: process.stdin, output: process.stderr, terminal: false }); // Ctrl+C stays a signal
+  const ended = once(asked, 'close').then(() => '');
   try {
-    return /^y(es)?$/i.test(await asked.question(`${question} [y/N] `, { signal }));
+    const answer = await Promise.race([asked.question(`${question} [y/N] `, { signal }), ended]);
+    return /^y(es)?$/i.test(answer);
   } finally {
     asked.close();
   }

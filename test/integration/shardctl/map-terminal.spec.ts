@@ -62,6 +62,7 @@ it('asks on a terminal, and records after a yes', async () => {
 it.each([
   ['no', 'no\n', 1, 'no\nshardctl: nothing was recorded; to record it say --yes\n'],
   ['an empty line', '\n', 1, '\nshardctl: nothing was recorded; to record it say --yes\n'],
+  ['the end of the input', '\x04', 1, 'shardctl: nothing was recorded; to record it say --yes\n'],
   ['an interrupt', '\x03', 130, '^C\n'],
 ])('takes %s for no', async (_what, answer, code, said) => {
   await maps.boot(TWO);
