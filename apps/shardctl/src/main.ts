@@ -1,4 +1,5 @@
 #!/usr/bin/env node
 import { runShardctl } from './run-shardctl.js';
 
-process.exitCode = await runShardctl(process.argv.slice(2));
+const code = await runShardctl(process.argv.slice(2));
+if (code !== 0) process.exitCode = code;

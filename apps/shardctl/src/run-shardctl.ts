@@ -17,11 +17,10 @@ const INTERRUPTED = 130;
 /** After an interrupt what is under way gets this long to end on its servers. */
 const INTERRUPT_GRACE_MS = 3000;
 
-/** Runs one command line. @returns the exit code; nothing is left open then */
+/** Runs one command line. @returns the exit code; nothing is left open then. `process.exitCode` is set where output fails */
 export async function runShardctl(args: readonly string[]): Promise<number> {
   const interrupt = onInterrupt();
-  process.stdout.on('error', ignoreClosedPipe);
-  process.stderr.on('error', ignoreClosedPipe);
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', outputFailed);
   let code = OK;
   let global: GlobalOptions = flagsOf(args);
   if (!global.debug) process.removeAllListeners('warning'); // of drivers, to the programmer
@@ -100,10 +99,15 @@ function write(stream: NodeJS.WriteStream, text: string): void {
   if (text !== '') stream.write(`${text}\n`);
 }
 
-/** Whoever read has seen enough: that is no failure of ours. */
-function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code === 'EPIPE') process.exit();
-  throw error;
+/** Somebody who reads no more, and a terminal that is gone. */
+const GONE = ['EPIPE', 'EIO'];
+
+/**
+ * Whoever read may have seen enough: what is under way goes on, and its exit code tells how it ended. Anything else has kept
+ * an answer from somebody who wanted it, a full disk say, perhaps after the end of the verb.
+ */
+function outputFailed({ code }: NodeJS.ErrnoException): void {
+  if (!GONE.includes(code ?? '')) process.exitCode ||= FAILED;
 }
 
 /** The first interrupt lets what is under way end; the second does not wait. */
