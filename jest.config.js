@@ -12,6 +12,7 @@ export default {
     '^nestjs-sharding/metrics$': '<rootDir>/libs/sharding/src/metrics/index.ts',
     '^@app/sharding/metrics$': '<rootDir>/libs/sharding/src/metrics/index.ts',
     '^@app/sharding/config$': '<rootDir>/libs/sharding/src/config/index.ts',
+    '^@app/sharding/secrets$': '<rootDir>/libs/sharding/src/secrets/index.ts',
     '^@app/sharding/operator$': '<rootDir>/libs/sharding/src/operator/index.ts',
     '^@app/routing/contract$': '<rootDir>/libs/routing/src/router.contract.ts',
     '^@app/([^/]*)$': '<rootDir>/libs/$1/src/index.ts',

@@ -131,6 +131,36 @@ it('names a target that cannot be reached without its URL', async () => {
   ]);
 });
 
+it('tells no value of a row, whoever complains of it', async () => {
+  const told = async (up: string) => {
+    const FailingStep1700000000009 = class implements MigrationInterface {
+      name = 'FailingStep1700000000009';
+      async up(runner: QueryRunner): Promise<void> {
+        await runner.query(`create table people (mail text); insert into people values ('alice')`);
+        await runner.query(up);
+      }
+      async down(): Promise<void> {}
+    };
+    const settings = resolveOptions({
+      database: { shards: [{ name: 'only', primaryUrl: urls[0]! }] },
+      migrations: { shards: [FailingStep1700000000009] },
+    });
+    await expect(migrate(settings, (line) => lines.push(line))).rejects.toBeInstanceOf(MigrationFailed);
+    return lines.at(-1)?.replace('target=shard:only failed in FailingStep1700000000009 ', '');
+  };
+  expect(await told('alter table people alter mail type int using mail::int')).toBe(
+    '(22P02): invalid input syntax for type integer: [hidden]',
+  );
+  expect(await told(`alter table people add check (mail <> 'alice')`)).toBe(
+    '(23514): check constraint "people_mail_check" of relation "people" is violated by some row',
+  );
+  const raise = `do $$ begin raise unique_violation using message = 'alice is there', table = 'people'; end $$`;
+  expect(await told(raise)).toMatch(/^\(23505\): a function of the database has raised it/);
+  expect(await told(`do $$ begin raise 'see postgres://app:hush@db/x'; end $$`)).toBe(
+    '(P0001): see [hidden]',
+  );
+});
+
 it('tells of every target what came of it, also in the error', async () => {
   await cluster.query('create table things (id text)', [], name(urls[2]!));
   const error = await run().catch((thrown: unknown) => thrown);

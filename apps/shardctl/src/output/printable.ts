@@ -1,3 +1,5 @@
+import { withoutSecrets } from '@app/sharding/secrets';
+
 /** Control characters, and those that turn the direction of writing. */
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
@@ -12,9 +14,6 @@ export function printable(text: string): string {
   });
 }
 
-/** Everything that can hold a password: a URL, `password=...`. */
-const CONFIDENTIAL = /\b[\w+.-]+:\/\/[^\s"']+|\bpassword\s*=\s*\S*/gi;
-
 /** One line for people: without line breaks, and without what could be a secret. */
 export function oneLine(text: string): string {
   const joined = text
@@ -22,5 +21,5 @@ export function oneLine(text: string): string {
     .replace(/:\s*\n\s*- /g, ': ')
     .replace(/\s*\n\s*- /g, '; ')
     .replace(/\s*\n\s*/g, ' ');
-  return printable(joined.replace(CONFIDENTIAL, '[hidden]'));
+  return printable(withoutSecrets(joined));
 }

@@ -1,5 +1,6 @@
 import { ShardingError } from '@app/routing';
 import { failureCode } from '../shards/database-failure.js';
+import { failureMessage } from './failure-message.js';
 
 /** What came of one target: `skipped` had nothing to do, `not_attempted` came behind a failure. */
 export type TargetState = 'done' | 'skipped' | 'failed' | 'not_attempted';
@@ -37,19 +38,18 @@ export class MigrationFailed extends ShardingError {
   }
 }
 
-/** A failure by its code and a message without row content. */
+/** A failure by its code and a message without row content, URL and password. */
 export function targetFailure(error: unknown, migration: string | undefined): TargetFailure {
-  return { code: codeOf(error), message: messageOf(error), ...(migration !== undefined && { migration }) };
+  return {
+    code: codeOf(error),
+    message: failureMessage(error),
+    ...(migration !== undefined && { migration }),
+  };
 }
 
 function codeOf(error: unknown): string {
   if (error instanceof ShardingError) return failureCode(error.cause) ?? error.code;
   return failureCode(error) ?? (error instanceof Error ? error.name : 'unknown');
-}
-
-/** The first line; a driver's message about a login or an address, which names hosts and users, comes wrapped. */
-function messageOf(error: unknown): string {
-  return error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'not an error';
 }
 
 /** For the log. */

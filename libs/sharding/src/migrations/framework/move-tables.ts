@@ -5,10 +5,11 @@ export class MoveTables implements MigrationInterface {
   readonly name = 'MoveTables1797000000005';
 
   async up(runner: QueryRunner): Promise<void> {
-    for (const statement of [...moves(), ...subjects()]) await runner.query(statement);
+    for (const statement of [...moves(), ...subjects(), MOVE_OF_SLOTS]) await runner.query(statement);
   }
 
   async down(runner: QueryRunner): Promise<void> {
+    await runner.query('alter table _sharding_slot_moves drop column move_id');
     await runner.query('drop table _sharding_move_subjects, _sharding_moves');
   }
 }
@@ -39,6 +40,9 @@ function moves(): string[] {
     `create index _sharding_moves_by_time on _sharding_moves (started_at)`,
   ];
 }
+
+/** An aborted move is no reason for another owner of a slot. */
+const MOVE_OF_SLOTS = 'alter table _sharding_slot_moves add column move_id uuid';
 
 /** A row ends with its move; a routing key that is null stands for the whole slot. */
 function subjects(): string[] {
