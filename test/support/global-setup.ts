@@ -17,10 +17,12 @@ export default async function globalSetup(): Promise<void> {
   const { PostgresServer } = await import('./postgres-server.js');
   const { CLUSTER_VARIABLE } = await import('./test-cluster.js');
   const { COMPILED_VARIABLE } = await import('./compiled-sources.js');
-  const { createScratchDirectory, removeScratchDirectory } = await import('./scratch-directory.js');
+  const scratch = await import('./scratch-directory.js');
   restore();
-  const directory = await createScratchDirectory({});
-  holder.sharedDirectory = { dispose: () => removeScratchDirectory(directory) };
+  const memory = await scratch.scratchInMemory();
+  if (memory !== undefined) process.env[scratch.SCRATCH_VARIABLE] ||= memory;
+  const directory = await scratch.createScratchDirectory({});
+  holder.sharedDirectory = { dispose: () => scratch.removeScratchDirectory(directory) };
   process.env[COMPILED_VARIABLE] = directory;
   const server = await PostgresServer.start({ name: 'shared test server' });
   holder.sharedServer = server;

@@ -1,14 +1,23 @@
-import { chown, mkdtemp, realpath, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { access, chown, constants, mkdtemp, realpath, rm, stat, statfs } from 'node:fs/promises';
+import { freemem, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { janitor } from './janitor.js';
 import type { ServerUser } from './server-user.js';
 
 const PREFIX = 'nestjs-sharding-';
 
-/** A new directory (mode 0700) of `user` below the system's temporary directory; the janitor knows it. */
+/** The environment variable that names another place for scratch directories. */
+export const SCRATCH_VARIABLE = 'SHARDING_TEST_SCRATCH';
+
+/** A directory in memory, on Linux. */
+const IN_MEMORY = '/dev/shm';
+/** Far more than the databases of two test files and their servers. */
+const ENOUGH_BYTES = 4 * 2 ** 30;
+
+/** A new directory (mode 0700) of `user` below the system's temporary directory, or the named one; the janitor knows it. */
 export async function createScratchDirectory(user: ServerUser): Promise<string> {
-  const directory = await mkdtemp(join(await scratchRoot(user), PREFIX));
+  const root = process.env[SCRATCH_VARIABLE] || (await scratchRoot(user));
+  const directory = await mkdtemp(join(root, PREFIX));
   janitor.keep(directory);
   if (user.uid !== undefined) await chown(directory, user.uid, user.gid);
   return directory;
@@ -18,6 +27,22 @@ export async function createScratchDirectory(user: ServerUser): Promise<string> 
 export async function removeScratchDirectory(directory: string): Promise<void> {
   await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   janitor.forget(directory);
+}
+
+/**
+ * Where databases are made several times as fast as on a disk; undefined where there is no such place, where memory is scarce,
+ * and where TMPDIR says what is wanted.
+ */
+export async function scratchInMemory(): Promise<string | undefined> {
+  if (process.env['TMPDIR']) return undefined;
+  try {
+    await access(IN_MEMORY, constants.W_OK | constants.X_OK);
+    const { bavail, bsize } = await statfs(IN_MEMORY);
+    const free = Math.min(bavail * bsize, process.availableMemory?.() ?? freemem());
+    return free < ENOUGH_BYTES ? undefined : IN_MEMORY;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The temporary directory, or /tmp when `user` cannot get into the configured one. */

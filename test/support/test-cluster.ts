@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import pLimit from 'p-limit';
 import pg from 'pg';
 import { databaseOf, runOnce, withClient, withDatabase, type Row } from './admin-query.js';
 import { countConnections, createDatabase, dropDatabase } from './databases.js';
@@ -13,12 +14,20 @@ export interface ClusterFacts {
   readonly url: string;
 }
 
+/** What this process has left on the server before this file: each test file is a world of modules of its own. */
+const LEFT_BEHIND = `select datname as name from pg_database where datname ~ $1 and not datistemplate`;
+const DROPS_AT_A_TIME = 8;
+
 /** Longest identifier of PostgreSQL, in bytes. */
 const MAX_NAME = 63;
+
+/** Of this test file. */
+let attached: TestCluster | undefined;
 
 /** The server that all test files share; each makes databases of its own on it. */
 export class TestCluster {
   readonly #url: string;
+  #swept: Promise<void> | undefined;
 
   private constructor(facts: ClusterFacts) {
     this.#url = facts.url;
@@ -28,13 +37,14 @@ export class TestCluster {
   static attach(): TestCluster {
     const facts = process.env[CLUSTER_VARIABLE];
     if (!facts) throw new Error(`${CLUSTER_VARIABLE} is not set: the global set-up of the tests has not run`);
-    return new TestCluster(JSON.parse(facts) as ClusterFacts);
+    return (attached ??= new TestCluster(JSON.parse(facts) as ClusterFacts));
   }
 
-  /** A new database with a unique name; returns its URL. `label` shows in the name. */
+  /** A new database with a unique name, which lives as long as the test file; returns its URL. `label` shows in the name. */
   async createDatabase(
     options: { readonly template?: string; readonly label?: string } = {},
   ): Promise<string> {
+    await (this.#swept ??= this.#sweep());
     const name = uniqueName(options.label ?? 'test');
     await createDatabase(this.#url, name, options.template);
     return withDatabase(this.#url, name);
@@ -66,6 +76,13 @@ export class TestCluster {
   /** How many clients are connected to a database. */
   async connections(databaseUrl: string): Promise<number> {
     return countConnections(this.#url, databaseOf(databaseUrl));
+  }
+
+  /** Drops the databases of the test files that this process has run before, so that there are never more than a few. */
+  async #sweep(): Promise<void> {
+    const left = await this.query(LEFT_BEHIND, [`_${process.pid}_[0-9a-f]{8}$`]);
+    const inTurn = pLimit(DROPS_AT_A_TIME);
+    await Promise.all(left.map(({ name }) => inTurn(() => dropDatabase(this.#url, String(name)))));
   }
 
   /** Prepares under another name, so that a template is complete or absent. */

@@ -15,6 +15,17 @@ async function run(url: string, sql: string): Promise<unknown[]> {
 }
 
 describe('TestCluster', () => {
+  it('drops what earlier files of this process have left behind, and nothing else', async () => {
+    const [earlier, other] = [`earlier_${process.pid}_01234567`, `other_${process.pid}0_01234567`];
+    for (const name of [earlier, other]) await cluster.query(`create database ${name}`);
+    const own = await cluster.createDatabase();
+    await cluster.createDatabase();
+    const found = await cluster.query('select datname from pg_database where datname = any($1) order by 1', [
+      [earlier, other, new URL(own).pathname.slice(1)],
+    ]);
+    expect(found).toEqual([{ datname: other }, { datname: new URL(own).pathname.slice(1) }]);
+  });
+
   it('gives every caller a database of its own', async () => {
     const urls = await Promise.all([1, 2].map(() => cluster.createDatabase({ label: 'Own one!' })));
     const names = urls.map((url) => new URL(url).pathname);
