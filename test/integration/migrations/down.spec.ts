@@ -1,4 +1,5 @@
-import { beforeEach, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
 import {
   MigrationFailed,
   migrate,
@@ -101,6 +102,54 @@ it('goes down to a name, which stays, on the targets that have it', async () => 
   ]);
   expect(lines.at(-1)).toBe('target=shard:shard0 nothing to revert');
   expect(await tables(urls[0]!)).toEqual(['settings']);
+});
+
+describe('to a name, the same call again', () => {
+  const TO_ONE = { to: ONE };
+
+  it('goes on where it has failed, and blames what has failed', async () => {
+    await up();
+    await runOnce(urls[1]!, 'create view needs as select id from step2');
+    const failed = (await down(TO_ONE).catch((thrown: unknown) => thrown)) as MigrationFailed;
+    expect(failed.targets.map(({ state, names, failure }) => [state, names, failure?.migration])).toEqual([
+      ['done', [THREE, TWO], undefined],
+      ['failed', [THREE], TWO],
+    ]);
+    await runOnce(urls[1]!, 'drop view needs');
+    expect(shown(await down(TO_ONE))).toEqual([
+      ['shard:shard1', 'skipped'],
+      ['shard:shard0', 'done', TWO],
+    ]);
+    expect(await Promise.all(urls.map(tables))).toEqual([['settings'], ['step1'], ['step1']]);
+  });
+
+  it('finds nothing to do while another one does it', async () => {
+    await up();
+    const [first, second] = await Promise.all([down(TO_ONE), down(TO_ONE)]);
+    const states = [...first, ...second].map(({ target, state }) => `${target} ${state}`);
+    expect(states.toSorted()).toEqual(
+      ['0', '1'].flatMap((shard) => [`shard:shard${shard} done`, `shard:shard${shard} skipped`]),
+    );
+  });
+
+  it('is refused where the shards have come there by other ways', async () => {
+    await up();
+    await runOnce(urls[2]!, `delete from migrations where name = '${TWO}'`);
+    await expect(down(TO_ONE)).rejects.toMatchObject({
+      message: `nothing was reverted: the shards are not in the same state: shard:shard0 would revert ${THREE}, ${TWO}; shard:shard1 would revert ${THREE}; migrate them to one state first, or choose a shard`,
+    });
+  });
+});
+
+it('blames no migration for what is none', async () => {
+  await up();
+  const other = new pg.Client({ connectionString: urls[2]! });
+  await other.connect();
+  await other.query(`select pg_advisory_lock(hashtextextended('nestjs-sharding.migrations', 0))`);
+  const error = (await down({ waitMs: 100 }).catch((thrown: unknown) => thrown)) as MigrationFailed;
+  expect(error.targets[0]!.failure).toMatchObject({ code: 'deadline_exceeded' });
+  expect(error.targets[0]!.failure).not.toHaveProperty('migration');
+  await other.end();
 });
 
 it('takes one shard alone', async () => {

@@ -1,25 +1,20 @@
 import { ShardingError } from '@app/routing';
 import { fanOut } from '../shards/fan-out.js';
-import { applyStep, undoStep } from './apply-migration.js';
-import { patienceOf, waitOf, type MigrationLimits, type MigrationLog } from './migration-limits.js';
-import {
-  appliedIn,
-  closed,
-  inSession,
-  migrationDatabase,
-  type MigrationSession,
-} from './migration-session.js';
+import { undoStep } from './apply-migration.js';
+import { appliedIn, closed, migrationDatabase } from './migration-session.js';
 import {
   assertSessions,
   migrationTargets,
   type MigrationTarget,
   type TargetChoice,
 } from './migration-target.js';
-import { planDown, planProblems, type DownPlan } from './plan-down.js';
+import { isRestOf, planDown, planProblems, type DownPlan } from './plan-down.js';
 import { migrationsTable, readApplied } from './read-applied.js';
 import { runTargets, type RunOrder } from './run-targets.js';
-import { failureText, MigrationFailed, targetFailure, type TargetResult } from './target-result.js';
+import { targetFailure, type TargetResult } from './target-result.js';
+import { runTarget, type HeldTarget, type TargetRun } from './target-run.js';
 import type { ShardingSettings } from '../sharding.settings.js';
+import type { MigrationLimits, MigrationLog } from './migration-limits.js';
 
 export interface MigrateDownOptions extends TargetChoice, MigrationLimits, Pick<RunOrder, 'progress'> {
   /** The migration that stays the last one applied. Default: each target loses its last one. */
@@ -49,19 +44,12 @@ export async function migrateDown(
   const plans = await plansOf(settings, targets, options.to);
   const causes = new Map<string, unknown>();
   const order = plans.map(({ target }) => target).toReversed();
-  const results = await runTargets(order, { ...options, reversed: 'yes' }, (target) => {
+  const failed = (names: string) =>
+    `reverting the migrations of ${names} failed; mend the cause and run again with the name of the migration that is to stay`;
+  return runTargets(order, { ...options, reversed: 'yes', log, causes, failed }, (target) => {
     const plan = plans.find((one) => one.target === target) ?? { target, revert: [] };
     return revertTarget(plan, { settings, log, options, causes });
   });
-  for (const { target, state } of results)
-    if (state === 'not_attempted') log(`target=${target} not attempted`);
-  const failed = results.find(({ state }) => state === 'failed');
-  if (!failed) return results;
-  throw new MigrationFailed(
-    `reverting the migrations of ${failed.target} failed; mend the cause and run again with the name of the migration that is to stay`,
-    results,
-    causes.get(failed.target),
-  );
 }
 
 function assertConfirmed({ profile }: ShardingSettings, { production }: MigrateDownOptions): void {
@@ -96,65 +84,32 @@ async function plansOf(
     const { code, message } = targetFailure(outcome.error, undefined);
     return { target: outcome.shard, revert: [], problem: `${message} (${code})` };
   });
-  const problems = planProblems(plans);
+  const problems = planProblems(plans, to);
   if (problems.length === 0) return plans;
   throw new ShardingError('invalid_options', `nothing was reverted: ${problems.join('; ')}`);
 }
 
-interface Run {
-  readonly settings: ShardingSettings;
-  readonly log: MigrationLog;
+interface DownRun extends TargetRun {
   readonly options: MigrateDownOptions;
-  readonly causes: Map<string, unknown>;
 }
 
 /** Never rejects. */
-async function revertTarget(plan: DownPlan, run: Run): Promise<TargetResult> {
-  const { target, revert } = plan;
-  const began = performance.now();
-  const names: string[] = [];
-  const ended = (rest: Pick<TargetResult, 'state' | 'failure'>) =>
-    told(run.log, { target: target.name, names, interleaved: [], ms: performance.now() - began, ...rest });
-  if (revert.length === 0) return ended({ state: 'skipped' });
-  const database = migrationDatabase(run.settings, target);
-  try {
-    await inSession(database, waitOf(target.name, run), (session) =>
-      revertAll(session, { plan, run, names }),
-    );
-    return ended({ state: 'done' });
-  } catch (error) {
-    run.causes.set(target.name, error);
-    return ended({ state: 'failed', failure: targetFailure(error, revert[names.length]?.name) });
-  } finally {
-    await closed(database);
-  }
+function revertTarget(plan: DownPlan, run: DownRun): Promise<TargetResult> {
+  return runTarget(plan.target, run, {
+    words: { did: 'reverted', nothing: 'nothing to revert' },
+    isDone: () => plan.revert.length === 0,
+    run: (held) => revertAll(held, plan, run),
+  });
 }
 
-interface Work {
-  readonly plan: DownPlan;
-  readonly run: Run;
-  readonly names: string[];
-}
-
-/** Looks again: whoever held the lock before may have changed what is applied. */
-async function revertAll(session: MigrationSession, { plan, run, names }: Work): Promise<void> {
-  const { own } = await readApplied(session.client, migrationsTable(run.settings));
-  const now = planDown(plan.target, own, run.options.to);
-  if (namesOf(now) !== namesOf(plan)) {
+/** On the way to a name somebody else may have done a part of it, or all. */
+async function revertAll(held: HeldTarget, plan: DownPlan, run: DownRun): Promise<void> {
+  const { to } = run.options;
+  const { own } = await readApplied(held.session.client, migrationsTable(run.settings));
+  const now = planDown(plan.target, own, to);
+  const isSame = now.revert.length === plan.revert.length;
+  if (now.problem !== undefined || !isRestOf(now, plan) || !(isSame || to !== undefined)) {
     throw new ShardingError('migration_failed', `${plan.target.name} was changed by somebody else meanwhile`);
   }
-  for (const migration of plan.revert) {
-    await applyStep(session, undoStep(migration), patienceOf(plan.target.name, run, migration.name));
-    names.push(migration.name);
-  }
-}
-
-const namesOf = ({ revert }: DownPlan) => revert.map(({ name }) => name).join();
-
-function told(log: MigrationLog, result: TargetResult): TargetResult {
-  const { target, state, names, failure } = result;
-  if (state === 'skipped') log(`target=${target} nothing to revert`);
-  if (names.length > 0) log(`target=${target} reverted ${names.join(', ')}`);
-  if (failure) log(`target=${target} failed ${failureText(failure)}`);
-  return result;
+  for (const migration of now.revert) await held.migration(undoStep(migration));
 }

@@ -3,7 +3,6 @@ import { identityPlans } from './identity-plans.js';
 import { migrateTarget } from './migrate-target.js';
 import { assertSessions, migrationTargets } from './migration-target.js';
 import { runTargets } from './run-targets.js';
-import { MigrationFailed } from './target-result.js';
 import type { ShardingSettings } from '../sharding.settings.js';
 import type { MigrationLimits, MigrationLog } from './migration-limits.js';
 import type { TargetChoice } from './migration-target.js';
@@ -36,20 +35,12 @@ export async function migrate(
   assertSessions(targets);
   const causes = new Map<string, unknown>();
   const identities = identityPlans(settings);
-  const skips = ({ target }: TargetResult) =>
-    options.unreachable === 'skip' && isUnreachable(causes.get(target));
-  const results = await runTargets(targets, { ...options, stopsAt: (result) => !skips(result) }, (target) =>
+  const stopsAt = ({ target }: TargetResult) =>
+    options.unreachable !== 'skip' || !isUnreachable(causes.get(target));
+  const failed = (names: string) =>
+    `the migrations of ${names} failed; mend the cause and run again: targets before it are skipped`;
+  return runTargets(targets, { ...options, stopsAt, log, causes, failed }, (target) =>
     migrateTarget(target, { settings, log, options, causes, identities }),
-  );
-  for (const { target, state } of results)
-    if (state === 'not_attempted') log(`target=${target} not attempted`);
-  const failed = results.filter((result) => result.state === 'failed' && !skips(result));
-  const [first] = failed;
-  if (!first) return results;
-  throw new MigrationFailed(
-    `the migrations of ${failed.map(({ target }) => target).join(', ')} failed; mend the cause and run again: targets before it are skipped`,
-    results,
-    causes.get(first.target),
   );
 }
 

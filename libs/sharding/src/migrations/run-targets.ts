@@ -1,6 +1,7 @@
 import { ShardingError } from '@app/routing';
+import { MigrationFailed, type TargetResult } from './target-result.js';
+import type { MigrationLog } from './migration-limits.js';
 import type { MigrationTarget } from './migration-target.js';
-import type { TargetResult } from './target-result.js';
 
 /** Told when a target has ended. */
 export interface MigrationProgress {
@@ -24,8 +25,40 @@ export interface RunOrder {
   readonly stopsAt?: (result: TargetResult) => boolean;
 }
 
-/** One result a target, in their order. Stops at the first failure; what runs already comes to its end. */
+/** What becomes of a run over all targets. */
+export interface RunEnd {
+  readonly log: MigrationLog;
+  /** What the failed targets threw. */
+  readonly causes: ReadonlyMap<string, unknown>;
+  /** What to say of targets that failed. */
+  readonly failed: (targets: string) => string;
+}
+
+/**
+ * Runs all targets, and tells the log of those that were not attempted.
+ *
+ * @returns one result a target, in their order
+ * @throws MigrationFailed with the results
+ */
 export async function runTargets(
+  targets: readonly MigrationTarget[],
+  order: RunOrder & RunEnd,
+  run: (target: MigrationTarget) => Promise<TargetResult>,
+): Promise<readonly TargetResult[]> {
+  const results = await inOrder(targets, order, run);
+  const { log, causes, failed, stopsAt = () => true } = order;
+  for (const { target, state } of results) {
+    if (state === 'not_attempted') log(`target=${target} not attempted`);
+  }
+  const stopped = results.filter((result) => result.state === 'failed' && stopsAt(result));
+  const [first] = stopped;
+  if (!first) return results;
+  const names = stopped.map(({ target }) => target).join(', ');
+  throw new MigrationFailed(failed(names), results, causes.get(first.target));
+}
+
+/** Stops at the first failure; what runs already comes to its end. */
+async function inOrder(
   targets: readonly MigrationTarget[],
   order: RunOrder,
   run: (target: MigrationTarget) => Promise<TargetResult>,
@@ -83,6 +116,6 @@ function stagesOf(targets: readonly MigrationTarget[], order: RunOrder): Stage[]
   ];
 }
 
-export function notAttempted(target: string): TargetResult {
+function notAttempted(target: string): TargetResult {
   return { target, state: 'not_attempted', names: [], interleaved: [], ms: 0 };
 }
