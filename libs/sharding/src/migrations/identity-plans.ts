@@ -2,33 +2,39 @@ import { ShardingError } from '@app/routing';
 import { failureCode } from '../shards/database-failure.js';
 import { fanOut } from '../shards/fan-out.js';
 import { asking, closed, migrationDatabase } from './migration-session.js';
-import { newOrdinals, type IdentityPlan, type RecordedOrdinal } from './identities/assign-ordinals.js';
+import {
+  numberShards,
+  type IdentityPlan,
+  type Numbering,
+  type RecordedOrdinal,
+} from './identities/assign-ordinals.js';
+import { RECORD, RECORDED } from './identities/recorded.js';
 import type pg from 'pg';
 import type { DatabaseSettings, ShardingSettings } from '../sharding.settings.js';
 
-/** The plan of a shard that has noted none yet. */
-export type IdentityPlans = (shard: string) => Promise<IdentityPlan>;
+/** The ordinals of all shards: looked up once, when somebody first asks. */
+export interface IdentityPlans {
+  /** The plan of a shard that has noted none under its name. @throws ShardingError */
+  planOf(shard: string): Promise<IdentityPlan>;
+  /** Lets the control database know all of them that can be known now. @throws ShardingError */
+  settle(): Promise<void>;
+}
 
 /**
- * Looks up, and where there is none yet assigns, the ordinals of all shards: once, when the first shard asks. The control
- * database keeps them; without one each shard keeps its own.
+ * Looks up, and where there is none yet assigns, the ordinals of all shards. What the shards have recorded comes first; the
+ * control database keeps all of them, without one each shard keeps its own.
  */
 export function identityPlans(settings: ShardingSettings): IdentityPlans {
   const { control } = settings;
-  let ordinals: Promise<Ordinals> | undefined;
-  return async (shard) => {
-    ordinals ??= control ? fromControl(settings, control) : fromShards(settings);
-    return planOf(shard, await ordinals);
+  let numbering: Promise<Numbering> | undefined;
+  const all = () => (numbering ??= control ? throughControl(settings, control) : fromShards(settings));
+  return {
+    planOf: async (shard) => planOf(shard, await all()),
+    settle: async () => void (await all()),
   };
 }
 
-interface Ordinals {
-  readonly known: readonly RecordedOrdinal[];
-  /** Shards that could not be asked for theirs. */
-  readonly silent: readonly string[];
-}
-
-function planOf(shard: string, { known, silent }: Ordinals): IdentityPlan {
+function planOf(shard: string, { known, silent }: Numbering): IdentityPlan {
   const found = known.find(({ name }) => name === shard);
   if (found) return { ordinal: found.ordinal, stride: found.stride };
   throw new ShardingError(
@@ -37,16 +43,12 @@ function planOf(shard: string, { known, silent }: Ordinals): IdentityPlan {
   );
 }
 
-const RECORDED = 'select shard_name as name, ordinal, stride from _sharding_identities';
 const UNDEFINED_TABLE = '42P01';
 
-async function fromControl(settings: ShardingSettings, control: DatabaseSettings): Promise<Ordinals> {
-  const names = settings.shards.map(({ name }) => name);
+async function throughControl(settings: ShardingSettings, control: DatabaseSettings): Promise<Numbering> {
+  const shards = await askShards(settings);
   try {
-    const known = await ask(settings, control, (client) =>
-      recordedOn(client, names, settings.migrations.identityStride),
-    );
-    return { known, silent: [] };
+    return await ask(settings, control, (client) => settledOn(client, settings, shards));
   } catch (cause) {
     if (failureCode(cause) !== UNDEFINED_TABLE) throw cause;
     throw new ShardingError(
@@ -57,44 +59,46 @@ async function fromControl(settings: ShardingSettings, control: DatabaseSettings
   }
 }
 
-async function recordedOn(
-  client: pg.Client,
-  names: readonly string[],
-  stride: number,
-): Promise<RecordedOrdinal[]> {
-  const { rows } = await client.query<RecordedOrdinal>(RECORDED);
-  if (newOrdinals(names, rows, stride).length === 0) return rows;
+/** One transaction. */
+async function settledOn(client: pg.Client, settings: ShardingSettings, shards: Answers): Promise<Numbering> {
   await client.query('begin isolation level read committed');
   await client.query('lock table _sharding_identities in share row exclusive mode'); // somebody may be as fast
-  const { rows: known } = await client.query<RecordedOrdinal>(RECORDED);
-  const fresh = newOrdinals(names, known, stride);
-  for (const { name, ordinal } of fresh) await client.query(RECORD, [name, ordinal, stride]);
+  const { rows: control } = await client.query<RecordedOrdinal>(RECORDED);
+  const numbering = numberShards(namesOf(settings), { control, shards }, settings.migrations.identityStride);
+  for (const { name, ordinal, stride } of numbering.known) {
+    if (!control.some((row) => row.name === name)) await client.query(RECORD, [name, ordinal, stride]);
+  }
   await client.query('commit');
-  return [...known, ...fresh];
+  return numbering;
 }
 
-const RECORD = 'insert into _sharding_identities (shard_name, ordinal, stride) values ($1, $2, $3)';
+/** The row of a shard that is new is written when the shard is migrated. */
+async function fromShards(settings: ShardingSettings): Promise<Numbering> {
+  const shards = await askShards(settings);
+  return numberShards(namesOf(settings), { control: [], shards }, settings.migrations.identityStride);
+}
+
+const namesOf = ({ shards }: ShardingSettings) => shards.map(({ name }) => name);
+
+/** What each shard that could be asked has recorded, by its name. */
+type Answers = ReadonlyMap<string, readonly RecordedOrdinal[]>;
 
 const WIDTH = 16;
 
-/** The row of a shard that is new is written when the shard is migrated. */
-async function fromShards(settings: ShardingSettings): Promise<Ordinals> {
-  const outcomes = await fanOut(settings.shards, WIDTH, ({ name, primary }) =>
-    ask(settings, primary, (client) => ownRow(client, name)),
+async function askShards(settings: ShardingSettings): Promise<Answers> {
+  const outcomes = await fanOut(settings.shards, WIDTH, ({ primary }) =>
+    ask(settings, primary, recordedThere),
   );
-  const rows = outcomes.flatMap((outcome) => (outcome.ok ? outcome.value : []));
-  const silent = outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.shard.name]));
-  if (silent.length > 0) return { known: rows, silent };
-  const names = settings.shards.map(({ name }) => name);
-  return { known: [...rows, ...newOrdinals(names, rows, settings.migrations.identityStride)], silent };
+  return new Map(
+    outcomes.flatMap((outcome) => (outcome.ok ? [[outcome.shard.name, outcome.value] as const] : [])),
+  );
 }
 
-async function ownRow(client: pg.Client, name: string): Promise<RecordedOrdinal[]> {
+async function recordedThere(client: pg.Client): Promise<RecordedOrdinal[]> {
   const { rows } = await client.query<{ found: unknown }>(
     `select to_regclass('_sharding_identities') as found`,
   );
-  if (rows[0]?.found === null) return [];
-  return (await client.query<RecordedOrdinal>(`${RECORDED} where shard_name = $1`, [name])).rows;
+  return rows[0]?.found === null ? [] : (await client.query<RecordedOrdinal>(RECORDED)).rows;
 }
 
 async function ask<T>(

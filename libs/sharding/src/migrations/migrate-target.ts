@@ -1,7 +1,8 @@
 import { frameworkStep, ownStep, type Step } from './apply-migration.js';
 import { alignIdentity, alignStep, recordStep } from './identities/align-identities.js';
-import { assertStride, type IdentityPlan } from './identities/assign-ordinals.js';
-import { columnName, readIdentities, recordedPlan, type LeftColumn } from './identities/read-identities.js';
+import { assertStride, type IdentityPlan, type RecordedOrdinal } from './identities/assign-ordinals.js';
+import { columnName, readIdentities, type LeftColumn } from './identities/read-identities.js';
+import { RECORDED } from './identities/recorded.js';
 import { IDENTITY_TABLES } from './framework/identity-tables.js';
 import { asking } from './migration-session.js';
 import { differenceOf, migrationsTable, readApplied, readOnly, type Applied } from './read-applied.js';
@@ -38,31 +39,40 @@ interface Place {
 
 interface Found {
   readonly applied: Applied;
-  /** What the shard has noted. */
+  /** What the shard has noted under its name. */
   readonly plan: IdentityPlan | undefined;
   readonly misaligned: number;
+  /** Whether ordinals are noted: those of all shards on control, its own on a shard. */
+  readonly numbered: boolean;
 }
 
-/** Whether the ids of a target are set apart from those of others. */
-function interleaves({ target, settings }: Place): boolean {
-  return target.shard !== undefined && settings.migrations.interleaveIdentities;
+/** Whether the ids of the shards are set apart from each other: without shards there is nothing to set apart. */
+function interleaves({ settings }: Place): boolean {
+  return settings.migrations.interleaveIdentities && !settings.unsharded;
 }
 
 async function lookAt(client: pg.Client, place: Place): Promise<Found> {
   const { target, settings } = place;
   const table = migrationsTable(settings);
   const applied = await readApplied(client, table);
-  const noted = applied.framework?.includes(IDENTITY_TABLES) && interleaves(place);
-  const plan = noted ? await recordedPlan(client, target.shard ?? '') : undefined;
-  if (!plan) return { applied, plan, misaligned: 0 };
-  assertStride(target.shard ?? '', plan.stride, settings.migrations.identityStride);
+  if (!interleaves(place)) return { applied, plan: undefined, misaligned: 0, numbered: true };
+  const { rows: noted } = applied.framework?.includes(IDENTITY_TABLES)
+    ? await client.query<RecordedOrdinal>(RECORDED)
+    : { rows: [] };
+  const own = (shard: string) => noted.find(({ name }) => name === shard);
+  if (target.shard === undefined) {
+    const numbered = settings.shards.every(({ name }) => own(name) !== undefined);
+    return { applied, plan: undefined, misaligned: 0, numbered };
+  }
+  const plan = own(target.shard);
+  if (!plan) return { applied, plan, misaligned: 0, numbered: false };
+  assertStride(target.shard, plan.stride, settings.migrations.identityStride);
   const { misaligned } = await readIdentities(client, plan, table);
-  return { applied, plan, misaligned: misaligned.length };
+  return { applied, plan, misaligned: misaligned.length, numbered: true };
 }
 
-function isDone(place: Place, { applied, plan, misaligned }: Found): boolean {
-  const { pending } = differenceOf(place.target, applied);
-  return pending.length === 0 && misaligned === 0 && (plan !== undefined || !interleaves(place));
+function isDone({ target }: Place, { applied, misaligned, numbered }: Found): boolean {
+  return differenceOf(target, applied).pending.length === 0 && misaligned === 0 && numbered;
 }
 
 /** The steps of one target, in a session that holds its lock. */
@@ -84,7 +94,8 @@ class Work {
     for (const migration of target.framework) {
       if (pending.has(migration.name)) await held.migration(frameworkStep(migration));
     }
-    this.#plan = found.plan ?? (await this.#newPlan());
+    this.#plan = found.plan;
+    if (!found.numbered) await this.#number();
     await this.#align();
     for (const migration of target.own) {
       if (pending.has(migration.name)) await held.migration(this.#aligned(ownStep(migration)));
@@ -94,12 +105,12 @@ class Work {
     for (const column of left) held.log(`${columnName(column)} ${column.why}: its ids are not interleaved`);
   }
 
-  async #newPlan(): Promise<IdentityPlan | undefined> {
+  async #number(): Promise<void> {
     const { shard } = this.place.target;
-    if (shard === undefined || !interleaves(this.place)) return undefined;
-    const plan = await this.identities(shard);
+    if (shard === undefined) return this.identities.settle();
+    const plan = await this.identities.planOf(shard);
     await this.held.step(recordStep(shard, plan));
-    return plan;
+    this.#plan = plan;
   }
 
   /** What the tables of before, or of a step without a transaction, have. @returns what cannot be aligned */

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { columnName, type IdentityColumn } from './read-identities.js';
+import { RECORD } from './recorded.js';
 import type { QueryRunner } from 'typeorm';
 import type { Step } from '../apply-migration.js';
 import type { IdentityPlan } from './assign-ordinals.js';
@@ -10,10 +11,7 @@ export function recordStep(shard: string, { ordinal, stride }: IdentityPlan): St
     name: 'the ordinal of the shard',
     transaction: 'own',
     async run(runner) {
-      await runner.query(
-        'insert into _sharding_identities (shard_name, ordinal, stride) values ($1, $2, $3) on conflict (shard_name) do nothing',
-        [shard, ordinal, stride],
-      );
+      await runner.query(RECORD, [shard, ordinal, stride]);
     },
   };
 }

@@ -53,15 +53,6 @@ export async function readIdentities(
   };
 }
 
-/** The plan that a shard has noted; the table is there. */
-export async function recordedPlan(client: Queries, shard: string): Promise<IdentityPlan | undefined> {
-  const { rows } = await client.query<IdentityPlan & { ordinal: number }>(
-    'select ordinal, stride from _sharding_identities where shard_name = $1',
-    [shard],
-  );
-  return rows[0];
-}
-
 interface FoundColumn extends IdentityColumn {
   readonly type: string;
   readonly increment: string;
