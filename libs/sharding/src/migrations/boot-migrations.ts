@@ -8,9 +8,9 @@ import type { Database } from '../shards/database.js';
 import type { ShardingSettings } from '../sharding.settings.js';
 
 /** The databases of a target: they serve only what is migrated. The primary is first. */
-export type DatabasesOf = (target: Pick<MigrationTarget, 'shard'>) => readonly Database[];
+type DatabasesOf = (target: Pick<MigrationTarget, 'shard'>) => readonly Database[];
 
-export interface BootMigrations {
+interface BootMigrations {
   readonly settings: ShardingSettings;
   readonly databasesOf: DatabasesOf;
   readonly log: (line: string) => void;
@@ -23,7 +23,7 @@ const WIDTH = 16;
 const DEVELOPMENT = ['development', 'dev'];
 
 /** Whether a boot migrates by itself. Never without a profile that says so, unless it is told to. */
-export function migratesAtBoot({ migrations, profile }: ShardingSettings): boolean {
+function migratesAtBoot({ migrations, profile }: ShardingSettings): boolean {
   const { autoMigrate } = migrations;
   if (autoMigrate !== 'development') return autoMigrate === 'always';
   return profile !== undefined && DEVELOPMENT.includes(profile);

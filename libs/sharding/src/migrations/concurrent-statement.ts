@@ -1,7 +1,7 @@
 import { replaceParts } from '../shards/sql-lexer.js';
 
 /** An index that is to be built while others write. Names as they are written, with their quotes. */
-export interface ConcurrentIndex {
+interface ConcurrentIndex {
   readonly name: string;
   /** With its schema where one is written; the index will be in the schema of its table. */
   readonly table: string;

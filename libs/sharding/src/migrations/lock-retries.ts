@@ -34,7 +34,7 @@ export async function withLockRetries<T>(patience: LockPatience, work: () => Pro
   }
 }
 
-export function isLockFailure(error: unknown): boolean {
+function isLockFailure(error: unknown): boolean {
   const code = failureCode(error);
   return code === LOCK_NOT_AVAILABLE || code === DEADLOCK;
 }

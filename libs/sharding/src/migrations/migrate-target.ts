@@ -14,7 +14,7 @@ import type { MigrationTarget } from './migration-target.js';
 import type { TargetResult } from './target-result.js';
 
 /** What all targets of one call have in common. */
-export interface MigrationRun extends TargetRun {
+interface MigrationRun extends TargetRun {
   readonly identities: IdentityPlans;
 }
 

@@ -92,7 +92,7 @@ function failedStatus({ name }: MigrationTarget, failure: TargetFailure): Target
 }
 
 /** The parent of a partitioned index is invalid until all partitions have theirs: no build was left unfinished there. */
-export async function invalidIndexes(client: pg.Client): Promise<string[]> {
+async function invalidIndexes(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select format('%I.%I', n.nspname, c.relname) as name
       from pg_index i join pg_class c on c.oid = i.indexrelid join pg_namespace n on n.oid = c.relnamespace

@@ -22,7 +22,7 @@ export interface Applied {
 }
 
 /** What a target lacks, and what it has that the code does not know. */
-export interface Difference {
+interface Difference {
   readonly pending: readonly string[];
   readonly unknown: readonly string[];
 }

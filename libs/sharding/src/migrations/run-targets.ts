@@ -26,7 +26,7 @@ export interface RunOrder {
 }
 
 /** What becomes of a run over all targets. */
-export interface RunEnd {
+interface RunEnd {
   readonly log: MigrationLog;
   /** What the failed targets threw. */
   readonly causes: ReadonlyMap<string, unknown>;

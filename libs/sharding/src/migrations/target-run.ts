@@ -16,7 +16,7 @@ export interface TargetRun {
 }
 
 /** What is to be done on one target. */
-export interface TargetWork {
+interface TargetWork {
   /** What has then happened to its migrations, and what is said where nothing has. */
   readonly words: { readonly did: 'applied' | 'reverted'; readonly nothing: string };
   /** Decided without the lock, which is then not taken. */

@@ -21,7 +21,7 @@ export interface LeftColumn extends IdentityColumn {
 }
 
 /** What of a shard's identities is not as planned. */
-export interface IdentityState {
+interface IdentityState {
   /** To be aligned. */
   readonly misaligned: readonly IdentityColumn[];
   /** Cannot be. */
