@@ -115,6 +115,9 @@ describe('to a name, the same call again', () => {
       ['done', [THREE, TWO], undefined],
       ['failed', [THREE], TWO],
     ]);
+    expect(failed.message).toBe(
+      'reverting the migrations of shard:shard0 failed; mend the cause and run the same again, which goes on from there',
+    );
     await runOnce(urls[1]!, 'drop view needs');
     expect(shown(await down(TO_ONE))).toEqual([
       ['shard:shard1', 'skipped'],

@@ -44,8 +44,12 @@ export async function migrateDown(
   const plans = await plansOf(settings, targets, options.to);
   const causes = new Map<string, unknown>();
   const order = plans.map(({ target }) => target).toReversed();
+  const again =
+    options.to === undefined
+      ? 'again with the name of the migration that is to stay'
+      : 'the same again, which goes on from there';
   const failed = (names: string) =>
-    `reverting the migrations of ${names} failed; mend the cause and run again with the name of the migration that is to stay`;
+    `reverting the migrations of ${names} failed; mend the cause and run ${again}`;
   return runTargets(order, { ...options, reversed: 'yes', log, causes, failed }, (target) => {
     const plan = plans.find((one) => one.target === target) ?? { target, revert: [] };
     return revertTarget(plan, { settings, log, options, causes });
