@@ -246,6 +246,14 @@ it('takes globs of compiled files, and refuses those that find nothing', async (
       code: 'invalid_options',
       message: `migrations.shards: ${directory}/*.js: no file matches, seen from the working directory; ${directory}/help*: no file exports a migration, seen from the working directory`,
     });
+    await writeFile(
+      join(directory, 'broken.mjs'),
+      `throw new Error('no answer of postgres://app:hush@db/x');`,
+    );
+    await expect(migrate(settings([join(directory, 'bro*')]), () => undefined)).rejects.toMatchObject({
+      code: 'invalid_options',
+      message: `a file of "${directory}/bro*" cannot be loaded: no answer of [hidden]`,
+    });
   } finally {
     await removeScratchDirectory(directory);
   }

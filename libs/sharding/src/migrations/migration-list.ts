@@ -1,6 +1,7 @@
 import { pathToFileURL } from 'node:url';
 import { glob } from 'tinyglobby';
 import { ShardingError } from '@app/routing';
+import { failureMessage } from './failure-message.js';
 import type { MigrationInterface } from 'typeorm';
 import type { MigrationList, MigrationType } from '../typeorm.options.js';
 
@@ -53,8 +54,8 @@ async function importFile(file: string, pattern: string): Promise<Record<string,
   try {
     return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : 'an error';
-    throw new ShardingError('invalid_options', `a file of "${pattern}" cannot be loaded: ${why}`, { cause });
+    const problem = `a file of "${pattern}" cannot be loaded: ${failureMessage(cause)}`;
+    throw new ShardingError('invalid_options', problem, { cause });
   }
 }
 
