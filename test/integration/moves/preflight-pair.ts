@@ -1,9 +1,12 @@
 // oxlint-disable no-restricted-imports -- parts of a move are nobody's interface; their tests reach them here alone
 import pg from 'pg';
 import { TestCluster } from '@test/support';
+import { preflight } from '../../../libs/sharding/src/moves/preflight/preflight.js';
+import { movedTables } from '../../../libs/sharding/src/moves/tables/read-tables.js';
 import { sessionOf, type MoveSession } from '../../../libs/sharding/src/moves/move-session.js';
 
-export { movedTables } from '../../../libs/sharding/src/moves/tables/read-tables.js';
+export { movedTables, preflight };
+export { rowModeOf } from '../../../libs/sharding/src/moves/preflight/row-modes.js';
 export type { MoveSession } from '../../../libs/sharding/src/moves/move-session.js';
 export type { MovedTable } from '../../../libs/sharding/src/moves/tables/moved-table.js';
 
@@ -53,5 +56,34 @@ export async function openPair(): Promise<Pair> {
       for (const client of clients) await client.end();
       for (const url of Object.values(urls)) await cluster.dropDatabase(url);
     },
+  };
+}
+
+export interface Judged {
+  readonly tables?: readonly string[];
+  readonly keyColumn?: string;
+  readonly keys?: readonly string[];
+  readonly slots?: readonly number[];
+  readonly keyKind?: 'text' | 'integer';
+  readonly kept?: readonly string[];
+  readonly ownCopy?: boolean;
+  readonly embeddedIds?: readonly string[];
+  readonly sessions?: Partial<Record<Side, MoveSession>>;
+}
+
+/** What preflight finds for a move of `acme`, one line each: `error key: public.t: ...`. */
+export function judging(pair: () => Pair): (asked?: Judged) => Promise<string[]> {
+  return async ({ tables, keyColumn = 'tenant_id', keys = ['acme'], slots, ...asked } = {}) => {
+    const { source, destination, keyKind = 'text', kept = [] } = { ...pair(), ...asked.sessions, ...asked };
+    const findings = await preflight({
+      source,
+      destination,
+      tables: await movedTables(pair().source, { tables, keyColumn }),
+      rows: { scope: slots ? { slots } : { keys }, keyKind, kept },
+      names: { source: 'shard0', destination: 'shard1' },
+      ownCopy: asked.ownCopy ?? false,
+      embeddedIds: asked.embeddedIds ?? [],
+    });
+    return findings.map(({ severity, check, message }) => `${severity} ${check}: ${message}`);
   };
 }

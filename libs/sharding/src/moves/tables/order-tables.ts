@@ -1,10 +1,14 @@
-import type { TableReference } from './read-references.js';
+/** Both are names. */
+export interface Edge {
+  readonly from: string;
+  readonly to: string;
+}
 
 /**
  * Groups of tables, such that a group comes after those that it refers to; tables that refer to each other, also by way of
  * others, are one group. Tables that could stand in any order keep theirs. After R. Tarjan.
  */
-export function orderTables(tables: readonly string[], references: readonly TableReference[]): string[][] {
+export function orderTables(tables: readonly string[], references: readonly Edge[]): string[][] {
   const targets = new Map(tables.map((table) => [table, [] as string[]]));
   for (const { from, to } of references) targets.get(from)?.push(to);
   const groups: string[][] = [];

@@ -26,7 +26,8 @@ export async function movedTables(session: MoveSession, wanted: WantedTables): P
   const references = await readReferences(session, oids);
   const columns = await readColumns(session, oids);
   const identities = await readIdentities(session, oids);
-  const order = orderTables(oids, references).flat();
+  const fixed = references.filter(({ deferrable }) => !deferrable);
+  const order = orderTables(oids, references).flatMap((ring) => orderTables(ring, fixed).flat());
   return found
     .toSorted((a, b) => order.indexOf(a.oid) - order.indexOf(b.oid))
     .map((table) => {
