@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { waitFor } from '@test/support';
 import { codeOf, type LoadAnswer } from '../support/load.js';
+import { seededRandom } from '../support/seeded-random.js';
 import { ILL, NotesFleet, lostOrDoubled } from '../support/notes-fleet.js';
 
 /** Wherever a connection is cut: what was acknowledged is there once, what is unavailable is not there (P2, P8). */
@@ -57,7 +58,7 @@ describe.each(['notes', 'notes/saved'])('a write by /%s', (path) => {
 const SEED = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000);
 
 it(`concurrent writes tell the truth under 20 cuts at random (FAULT_SEED=${SEED})`, async () => {
-  const random = generator(SEED);
+  const random = seededRandom(SEED);
   const cuts = 20;
   let statements = 0;
   for (let cut = 0; cut < cuts; cut++) {
@@ -79,14 +80,3 @@ it(`concurrent writes tell the truth under 20 cuts at random (FAULT_SEED=${SEED}
   await fleet.untilIdle();
   await expectTruth();
 });
-
-/** Numbers from 0 to 1 that a seed repeats (mulberry32). */
-function generator(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}

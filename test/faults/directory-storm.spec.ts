@@ -1,4 +1,5 @@
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { seededPick } from '../support/seeded-random.js';
 import { randomInt } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { DirectoryConnection, DirectoryRouter, Pins } from '@app/sharding';
@@ -31,17 +32,6 @@ afterEach(async () => {
   await running?.app.close();
   await databases.query('control', 'truncate _sharding_directory');
 });
-
-/** mulberry32 */
-function random(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
 
 /** Asks for every key, side by side, until it is stopped. */
 class Readers {
@@ -99,7 +89,7 @@ describe.each([
       },
     ];
     const readers = new Readers((key) => Promise.all(routers.map((route) => route(key))));
-    const next = random(SEED);
+    const next = seededPick(SEED);
     const wrong: unknown[] = [];
     try {
       await withClient(databases.control, async (client) => {
@@ -133,7 +123,7 @@ describe.each([
     );
     const pins = running.app.get(Pins);
     const readers = new Readers((key) => running.route(key));
-    const next = random(SEED + 1);
+    const next = seededPick(SEED + 1);
     const wrong: unknown[] = [];
     try {
       for (let round = 0; round < 60; round++) {

@@ -24,8 +24,8 @@ export async function readHooks(
     select relation.place, relation.path, 'trigger' as kind, t.tgname::text as name, ${FIRES('t.tgenabled')} as fires,
       array(select event.name from (values (4, 'insert'), (8, 'delete'), (16, 'update'), (32, 'truncate')) event (bit, name)
         where t.tgtype & event.bit <> 0 order by event.bit) as events
-    from relation join pg_trigger t on t.tgrelid = relation.oid
-    where not t.tgisinternal and t.tgparentid = 0 and t.tgenabled <> 'D' and not starts_with(t.tgname, '_sharding_fence')
+    from relation join pg_trigger t on t.tgrelid = relation.oid join pg_proc p on p.oid = t.tgfoid
+    where not t.tgisinternal and t.tgparentid = 0 and t.tgenabled <> 'D' and not starts_with(p.proname, '_sharding_fence')
     union all
     select relation.place, relation.path, 'rule', r.rulename::text, ${FIRES('r.ev_enabled')}, array[case r.ev_type
       when '1' then 'select' when '2' then 'update' when '3' then 'insert' else 'delete' end]

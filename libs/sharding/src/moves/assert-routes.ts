@@ -1,0 +1,100 @@
+import { isDeepStrictEqual } from 'node:util';
+import { setTimeout as pause } from 'node:timers/promises';
+import { ShardingError } from '@app/routing';
+import { keptKeys, printSubjects, routesOf, type Routes } from './routes.js';
+import { quoted } from './quoted.js';
+import type { MoveSession } from './move-session.js';
+import type { Mover } from './mover.js';
+import type { MoveRecord } from './record/move-record.js';
+
+/** Before rows are copied or a copy is taken away: at the destination nobody may be writing. @throws ShardingError `move_refused` */
+export async function assertStaysAtSource(mover: Mover): Promise<void> {
+  const { source, destination } = mover.lease.record;
+  const routes = await routesNow(mover);
+  const strangers = elsewhere(routes, source);
+  if (strangers.length > 0) {
+    throw new ShardingError(
+      'move_refused',
+      `${printSubjects(strangers)} is not routed to ${source}: where a key is routed its rows are alive and are never overwritten. ${destinationAdvice(routes, destination)}`,
+    );
+  }
+  await assertSameKept(mover);
+}
+
+/** Before rows are deleted. @throws ShardingError `move_refused` */
+export async function assertRoutedAway(mover: Mover): Promise<void> {
+  const { lease, control, fleet } = mover;
+  const { state, source, destination, scope } = lease.record;
+  if (state === 'planned' || state === 'copied' || state === 'fenced') {
+    throw new ShardingError(
+      'move_refused',
+      `move ${lease.record.id} is ${state}, not verified: run it to its end first`,
+    );
+  }
+  const strangers = elsewhere(await routesNow(mover), destination);
+  if (strangers.length > 0) {
+    const how = 'keys' in scope ? 'pin it to' : 'give the slots in the configuration to';
+    throw new ShardingError(
+      'move_refused',
+      `${printSubjects(strangers)} is not routed to ${destination} yet, and the rows at ${source} are in use: ${how} ${destination} first`,
+    );
+  }
+  await assertSameKept(mover);
+  if (fleet.directory === 'obeyed') await allProcessesKnow(control, mover.signal);
+}
+
+function routesNow({ control, fleet, lease }: Mover): Promise<Routes> {
+  return routesOf(control, fleet, questionOf(lease.record));
+}
+
+function questionOf({ group, scope, terms }: MoveRecord) {
+  return { group, scope, keyKind: terms.keyKind };
+}
+
+function elsewhere(routes: Routes, shard: string): string[] {
+  return [...routes].flatMap(([name, subjects]) => (name === shard ? [] : subjects));
+}
+
+function destinationAdvice(routes: Routes, destination: string): string {
+  if (!routes.has(destination)) return 'Name the shard that it is routed to with --from';
+  return 'To take it to its destination for good, run the command with --confirm';
+}
+
+/** A pin that came or went in one of the slots changed whose rows these are. */
+async function assertSameKept({ control, fleet, lease }: Mover): Promise<void> {
+  const { record } = lease;
+  const now = await keptKeys(control, fleet, questionOf(record));
+  if (isDeepStrictEqual(now, [...record.terms.kept])) return;
+  throw new ShardingError(
+    'move_refused',
+    `pins of these slots came or went since move ${record.id} was planned: abort it and begin again`,
+  );
+}
+
+const PROCESSES_MS = 40_000;
+const POLL_MS = 100;
+
+/** A process that is cut off keeps its lease for half a minute. */
+async function allProcessesKnow(control: MoveSession, signal: AbortSignal): Promise<void> {
+  const ends = performance.now() + PROCESSES_MS;
+  for (;;) {
+    const behind = await processesBehind(control);
+    if (behind.length === 0) return;
+    if (performance.now() > ends) {
+      throw new ShardingError(
+        'move_refused',
+        `${printSubjects(behind)} has not applied the newest revision of the directory: nothing was deleted; wait for it, or end it`,
+      );
+    }
+    await pause(POLL_MS, undefined, { signal });
+  }
+}
+
+async function processesBehind({ client, schema }: MoveSession): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select name from ${quoted(schema)}._sharding_processes
+      where lease_until > clock_timestamp() and revision < (select revision from ${quoted(schema)}._sharding_revision)
+      order by name`,
+  );
+  return rows.map(({ name }) => name);
+}

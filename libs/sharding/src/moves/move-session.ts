@@ -1,0 +1,99 @@
+import type pg from 'pg';
+import type { Database } from '../shards/database.js';
+
+/** One connection of a mover: of its own, with settings of its own. */
+export interface MoveSession {
+  readonly client: pg.Client;
+  /** Where the framework's tables and functions are; the search path of the session is empty. */
+  readonly schema: string;
+  /** The schemas where a name without one is looked for, in order. */
+  readonly searchPath: readonly string[];
+}
+
+/** A copy may take hours; nothing waits for longer than this. */
+const MOVE_LIMIT_MS = 24 * 3_600_000;
+/** Of each wait for a lock, where a step asks for no other. */
+const LOCK_TIMEOUT = '10s';
+
+/**
+ * What the text of values depends on, and what roles and databases are told about long work, is the same in every session; the
+ * search path is empty, so that nobody puts a table or a function of his own in between.
+ */
+const PINNED: Readonly<Record<string, string>> = {
+  TimeZone: 'UTC',
+  DateStyle: 'ISO, YMD',
+  IntervalStyle: 'postgres',
+  extra_float_digits: '1',
+  bytea_output: 'hex',
+  client_encoding: 'UTF8',
+  search_path: 'pg_catalog, pg_temp',
+  row_security: 'off',
+  standard_conforming_strings: 'on',
+  default_transaction_isolation: 'read committed',
+  default_transaction_read_only: 'off',
+  default_transaction_deferrable: 'off',
+  statement_timeout: '0',
+  idle_in_transaction_session_timeout: '0',
+  idle_session_timeout: '0',
+  transaction_timeout: '0',
+  lock_timeout: LOCK_TIMEOUT,
+  client_connection_check_interval: '1000',
+  synchronous_commit: 'on',
+};
+
+/** Settings that a version, or a platform, does not have are left out. */
+const PIN = `select set_config(pinned.name, pinned.setting, false)
+  from unnest($1::text[], $2::text[]) as pinned (name, setting)
+  where current_setting(pinned.name, true) is not null`;
+
+const PLACES = `select current_schema() as schema, current_schemas(false)::text[] as "searchPath"`;
+
+/**
+ * Lends a session on a connection outside the pool. When `signal` fires the connection ends, and with it what it runs.
+ *
+ * @param purpose part of its `application_name`
+ */
+export function inSession<T>(
+  {
+    database,
+    purpose,
+    signal,
+  }: { readonly database: Database; readonly purpose: string; readonly signal: AbortSignal },
+  work: (session: MoveSession) => Promise<T>,
+): Promise<T> {
+  return database.dedicated(purpose, MOVE_LIMIT_MS, async (client) => {
+    const stop = () => void client.end().catch(() => undefined); // a running statement rejects
+    signal.throwIfAborted();
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      return await work(await sessionOf(client));
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+  });
+}
+
+/** Pins the settings of a connection. */
+export async function sessionOf(client: pg.Client): Promise<MoveSession> {
+  const { rows } = await client.query<Omit<MoveSession, 'client'>>(PLACES);
+  await client.query(PIN, [Object.keys(PINNED), Object.values(PINNED)]);
+  const [places = { schema: 'public', searchPath: [] }] = rows;
+  return { client, ...places };
+}
+
+/** Runs `work` in a transaction; `mode` as in `begin`. Rolls back when it throws. */
+export async function inTransaction<T>(
+  { client }: MoveSession,
+  mode: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  await client.query(`begin ${mode}`);
+  try {
+    const value = await work();
+    await client.query('commit');
+    return value;
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined); // the first error tells more
+    throw error;
+  }
+}

@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto';
+import { ShardingError } from '@app/routing';
+import { assertStaysAtSource, assertRoutedAway } from './assert-routes.js';
+import { beginMove, openMove } from './record/begin-move.js';
+import { copyRows } from './steps/copy-rows.js';
+import { contentOf, differences } from './content.js';
+import { assertStillFenced, fenceRows } from './steps/fence-rows.js';
+import { planMove } from './plan-move.js';
+import { purgeRows } from './steps/purge-rows.js';
+import { readSide } from './move-sides.js';
+import { recordVerified } from './record/record-verified.js';
+import { withControl, withMover } from './with-mover.js';
+import type { MoveCall, MoveFleet, Mover } from './mover.js';
+import type { MoveProof, MoveRecord } from './record/move-record.js';
+import type { MoveRequest } from './move-request.js';
+
+/**
+ * Copies rows to another shard and proves it. The rows stay at the source, and nothing is routed anew: that is the operator's
+ * part, and then {@link confirmMove}. The same request again goes on where it was; where the source has changed since, it
+ * copies again.
+ *
+ * @throws ShardingError `move_refused` with all that is in the way; `move_mismatch`
+ */
+export function moveSlot(request: MoveRequest, fleet: MoveFleet, call: MoveCall): Promise<MoveRecord> {
+  return withControl(fleet, call, async (control) => {
+    const plan = await planMove(request, fleet, { ...call, control });
+    for (const warning of plan.warnings) call.note?.(warning);
+    const id = await beginMove(control, { id: randomUUID(), ...plan.move });
+    return withMover(fleet, { ...call, control, id }, async (mover) => {
+      await mover.reached('planned');
+      await assertStaysAtSource(mover);
+      const proof = (await provenCopy(mover)) ?? (await copied(mover));
+      if (plan.move.terms.writes === 'fenced') await verifiedBehindFence(mover, proof);
+      else await verified(mover, proof);
+      return mover.lease.record;
+    });
+  });
+}
+
+/**
+ * Deletes the rows at the source, once every key is routed to the destination and every living process knows it.
+ *
+ * @throws ShardingError `move_refused`, `move_mismatch`
+ */
+export function confirmMove(request: MoveRequest, fleet: MoveFleet, call: MoveCall): Promise<MoveRecord> {
+  return withControl(fleet, call, async (control) => {
+    const asked = await planMove(request, fleet, { ...call, control, reads: 'terms' });
+    const open = await openMove(control, asked.move);
+    if (!open) throw nothingToConfirm(request);
+    return purgeMove(open.id, fleet, { ...call, control });
+  });
+}
+
+/** The same by the id of a verified move. */
+export function purgeMove(
+  id: string,
+  fleet: MoveFleet,
+  call: MoveCall & { readonly control: Mover['control'] },
+): Promise<MoveRecord> {
+  return withMover(fleet, { ...call, id }, async (mover) => {
+    await assertRoutedAway(mover);
+    await purgeRows(mover);
+    return mover.lease.record;
+  });
+}
+
+/** What an earlier mover has committed and the source still holds; undefined: there is nothing, or it is out of date. */
+async function provenCopy({ source, destination, content, lease }: Mover): Promise<MoveProof | undefined> {
+  const side = await readSide(destination, lease.record.id);
+  if (!side?.copied) return undefined;
+  const now = await contentOf(source, content, side.copied.seeds);
+  return differences(side.copied, now).length === 0 ? side.copied : undefined;
+}
+
+async function copied(mover: Mover): Promise<MoveProof> {
+  const began = performance.now();
+  const proof = await copyRows(mover);
+  await mover.lease.write({ state: 'copied', ms: Math.round(performance.now() - began), proof });
+  await mover.reached('copied');
+  return proof;
+}
+
+/** The copy was compared in its own snapshot; who keeps writers away from then on is the operator. */
+async function verified(mover: Mover, proof: MoveProof): Promise<void> {
+  await recordVerified(mover, proof, 0);
+  await mover.reached('verified');
+}
+
+async function verifiedBehindFence(mover: Mover, proof: MoveProof): Promise<void> {
+  const began = performance.now();
+  await fenceRows(mover);
+  await mover.lease.write({ state: 'fenced', ms: Math.round(performance.now() - began) });
+  await mover.reached('fenced');
+  const still = await contentOf(mover.source, mover.content, proof.seeds);
+  const current = differences(proof, still).length === 0 ? proof : await copyRows(mover);
+  await assertStillFenced(mover);
+  await recordVerified(mover, current, Math.round(performance.now() - began));
+  await mover.reached('verified');
+}
+
+function nothingToConfirm({ from, to }: MoveRequest): ShardingError {
+  return new ShardingError(
+    'move_refused',
+    `no verified move of these rows from ${from} to ${to} is open: run the same command without --confirm first, or look at "moves"`,
+  );
+}

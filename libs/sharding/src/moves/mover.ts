@@ -1,0 +1,71 @@
+import type { Topology } from '@app/routing';
+import type { Database } from '../shards/database.js';
+import type { GroupOf } from '@app/routing';
+import type { MovedContent } from './content.js';
+import type { MoveSession } from './move-session.js';
+import type { MoveLease } from './record/move-lease.js';
+
+/** What a mover says while it works. */
+export interface MoveProgress {
+  readonly move: string;
+  readonly step: string;
+  /** With `copy`: which table, and what was copied of it. */
+  readonly table?: string;
+  readonly bytes?: number;
+}
+
+/** Named moments of a move: after each of them a crash leaves what `moves/MOVE.md` says. */
+export const MOVE_POINTS = [
+  'planned',
+  'sequences-raised',
+  'rows-copied',
+  'copy-committed',
+  'copied',
+  'fence-raised',
+  'fenced',
+  'verified',
+  'tombstones-set',
+  'rows-deleted',
+  'purge-committed',
+  'purged',
+  'copy-removed',
+  'aborted',
+] as const;
+export type MovePoint = (typeof MOVE_POINTS)[number];
+
+/** What moves need of a deployment. */
+export interface MoveFleet {
+  readonly topology: Topology;
+  readonly control: Database;
+  /** The primary of a shard. @throws ShardingError `unknown_shard` */
+  shard(name: string): Database;
+  /** Whether the application routes by the directory. */
+  readonly directory: 'obeyed' | 'ignored';
+  readonly groupOf?: GroupOf | undefined;
+}
+
+/** How one command runs. */
+export interface MoveCall {
+  readonly signal: AbortSignal;
+  /** Of the lease; default 15,000. */
+  readonly leaseMs?: number;
+  readonly note?: (line: string) => void;
+  readonly progress?: (progress: MoveProgress) => void;
+  /** Awaited at each named moment. */
+  readonly reached?: (point: MovePoint) => void | Promise<void>;
+}
+
+/** One move in the hands of one mover. */
+export interface Mover {
+  readonly lease: MoveLease;
+  readonly fleet: MoveFleet;
+  readonly control: MoveSession;
+  readonly source: MoveSession;
+  readonly destination: MoveSession;
+  readonly content: MovedContent;
+  /** Fires when the operator interrupts, or the lease is lost. */
+  readonly signal: AbortSignal;
+  readonly note: (line: string) => void;
+  readonly progress: (progress: MoveProgress) => void;
+  readonly reached: (point: MovePoint) => Promise<void>;
+}

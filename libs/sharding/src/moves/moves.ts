@@ -1,0 +1,97 @@
+import { ShardingError } from '@app/routing';
+import { abortMove } from './abort-move.js';
+import { compareShards, type ComparedTable, type CompareRequest } from './compare-shards.js';
+import { confirmMove, moveSlot, purgeMove } from './move-slot.js';
+import { movesByPrefix, recentMoves } from './record/move-rows.js';
+import { tableName } from './tables/moved-table.js';
+import { withControl } from './with-mover.js';
+import type { MoveCall, MoveFleet } from './mover.js';
+import type { MoveRecord } from './record/move-record.js';
+import type { MoveRequest } from './move-request.js';
+import type { MoveSession } from './move-session.js';
+
+/** How a verb of {@link Moves} runs; all have defaults. */
+export type MoveOptions = Partial<MoveCall>;
+
+/** Moves of this many are listed. */
+const LISTED = 100;
+
+/**
+ * Moves rows between shards, with proof. What a move is, which states it has and what a crash leaves is in `moves/MOVE.md`.
+ * Every verb may be repeated: it goes on where it was.
+ */
+export class Moves {
+  constructor(private readonly fleet: MoveFleet) {}
+
+  /**
+   * Copies and verifies; the rows stay at the source. Then change the route, and {@link confirm}.
+   *
+   * @throws ShardingError `move_refused` with all that is in the way, `move_mismatch`, `unknown_shard`, `residency_violation`
+   */
+  move(request: MoveRequest, options?: MoveOptions): Promise<MoveRecord> {
+    return moveSlot(request, this.fleet, callOf(options));
+  }
+
+  /** Deletes the verified rows of the request at the source. @throws ShardingError `move_refused`, `move_mismatch` */
+  confirm(request: MoveRequest, options?: MoveOptions): Promise<MoveRecord> {
+    return confirmMove(request, this.fleet, callOf(options));
+  }
+
+  /** What two shards hold of the same rows; at any time. */
+  verify(request: CompareRequest, options?: MoveOptions): Promise<ComparedTable[]> {
+    return compareShards(request, this.fleet, callOf(options));
+  }
+
+  /** The newest hundred. */
+  list(options?: MoveOptions): Promise<MoveRecord[]> {
+    return withControl(this.fleet, callOf(options), (control) => recentMoves(control, LISTED));
+  }
+
+  /** @param id or the beginning of one. @throws ShardingError `unknown_move` */
+  show(id: string, options?: MoveOptions): Promise<MoveRecord> {
+    return withControl(this.fleet, callOf(options), (control) => theMove(control, id));
+  }
+
+  /** Goes on with an interrupted move as it was asked for. */
+  async resume(id: string, options?: MoveOptions): Promise<MoveRecord> {
+    return this.move(requestOf(await this.show(id, options)), options);
+  }
+
+  /** The same as {@link confirm} by the id. */
+  purge(id: string, options?: MoveOptions): Promise<MoveRecord> {
+    const call = callOf(options);
+    return withControl(this.fleet, call, async (control) => {
+      const move = await theMove(control, id);
+      return move.state === 'purged' ? move : purgeMove(move.id, this.fleet, { ...call, control });
+    });
+  }
+
+  /** Takes the copy away again. @throws ShardingError `move_refused` once it is in use */
+  async abort(id: string, options?: MoveOptions): Promise<MoveRecord> {
+    const move = await this.show(id, options);
+    return move.state === 'aborted' ? move : abortMove(move.id, this.fleet, callOf(options));
+  }
+}
+
+function callOf(options: MoveOptions = {}): MoveCall {
+  return { ...options, signal: options.signal ?? new AbortController().signal };
+}
+
+async function theMove(control: MoveSession, id: string): Promise<MoveRecord> {
+  const [move, other] = await movesByPrefix(control, id.toLowerCase());
+  if (move && !other) return move;
+  const problem = other ? 'is the beginning of several moves' : 'is no move';
+  throw new ShardingError('unknown_move', `${JSON.stringify(id)} ${problem}: "moves" lists them`);
+}
+
+function requestOf({ source, destination, scope, terms, tables, startedBy }: MoveRecord): MoveRequest {
+  return {
+    ...terms,
+    from: source,
+    to: destination,
+    ...scope,
+    tables: tables.map(tableName),
+    ...(terms.throttle === null ? { throttle: undefined } : { throttle: terms.throttle }),
+    by: startedBy,
+  } as MoveRequest;
+}

@@ -1,0 +1,100 @@
+import { assertRoutingKey, ShardingError } from '@app/routing';
+import { keptKeys } from './routes.js';
+import { movedTables } from './tables/read-tables.js';
+import { onBothSides } from './with-mover.js';
+import { openMove } from './record/begin-move.js';
+import { preflight } from './preflight/preflight.js';
+import { scopeOf, type MoveRequest, type MoveScope } from './move-request.js';
+import type { MoveCall, MoveFleet } from './mover.js';
+import type { MoveSession } from './move-session.js';
+import type { MoveTerms } from './record/move-record.js';
+import type { NewMove } from './record/move-rows.js';
+
+export interface MovePlan {
+  readonly move: Omit<NewMove, 'id'>;
+  /** What the operator should know and does not stop the move. */
+  readonly warnings: readonly string[];
+}
+
+type PlanCall = MoveCall & {
+  readonly control: MoveSession;
+  /** Default: everything that could stop the move is looked at. */
+  readonly reads?: 'terms';
+};
+
+const FENCE_MS = 30_000;
+
+/**
+ * What a request means, checked over all tables. Reads only.
+ *
+ * @throws ShardingError `move_refused` with all findings; `unknown_shard`, `residency_violation`, `invalid_routing_key`
+ */
+export async function planMove(request: MoveRequest, fleet: MoveFleet, call: PlanCall): Promise<MovePlan> {
+  const { control, signal } = call;
+  const scope = scopeOf(request);
+  const group = groupOf(request, fleet);
+  const terms = await termsOf(request, { fleet, control, scope, group });
+  const sides = { source: request.from, destination: request.to, signal };
+  return onBothSides(fleet, sides, async (source, destination) => {
+    const tables = await movedTables(source, { tables: request.tables, keyColumn: terms.keyColumn });
+    const move = { ...sidesOf(request), group, scope, terms, tables, startedBy: request.by };
+    if (call.reads === 'terms') return { move, warnings: [] };
+    const findings = await preflight({
+      source,
+      destination,
+      tables,
+      rows: { scope, keyKind: terms.keyKind, kept: terms.kept },
+      names: sidesOf(request),
+      ownCopy: (await openMove(control, move)) !== undefined,
+    });
+    const errors = findings.filter(({ severity }) => severity === 'error');
+    if (errors.length > 0) throw refused(errors.map(({ message }) => message));
+    return { move, warnings: findings.map(({ message }) => message) };
+  });
+}
+
+const sidesOf = ({ from, to }: MoveRequest) => ({ source: from, destination: to });
+
+function groupOf({ from, to }: MoveRequest, { topology }: MoveFleet): number {
+  const [source, destination] = [topology.byName(from), topology.byName(to)];
+  if (source.group === destination.group) return source.group;
+  throw new ShardingError(
+    'residency_violation',
+    `${from} is in group ${source.group} and ${to} in group ${destination.group}: rows never leave their group`,
+  );
+}
+
+interface TermParts {
+  readonly fleet: MoveFleet;
+  readonly control: MoveSession;
+  readonly scope: MoveScope;
+  readonly group: number;
+}
+
+async function termsOf(request: MoveRequest, parts: TermParts): Promise<MoveTerms> {
+  const { keyColumn = 'tenant_id', keyKind = 'text', writes = 'operator', fenceMs = FENCE_MS } = request;
+  const { fleet, control, scope, group } = parts;
+  if ('keys' in scope) for (const key of scope.keys) assertKey(key, keyKind);
+  const kept = await keptKeys(control, fleet, { group, scope, keyKind });
+  return { keyColumn, keyKind, writes, fenceMs, throttle: request.throttle ?? null, kept };
+}
+
+const INTEGER = /^(0|-?[1-9]\d{0,18})$/;
+
+/** @throws ShardingError `invalid_routing_key` */
+function assertKey(key: string, kind: MoveTerms['keyKind']): void {
+  if (kind === 'integer' && !INTEGER.test(key)) {
+    throw new ShardingError(
+      'invalid_routing_key',
+      `${JSON.stringify(key)} is no integer as the key column has them`,
+    );
+  }
+  assertRoutingKey(kind === 'integer' ? BigInt(key) : key);
+}
+
+function refused(findings: readonly string[]): ShardingError {
+  const [only] = findings;
+  if (findings.length === 1 && only) return new ShardingError('move_refused', only);
+  const list = findings.map((finding) => `\n- ${finding}`).join('');
+  return new ShardingError('move_refused', `${findings.length} things are in the way:${list}`);
+}

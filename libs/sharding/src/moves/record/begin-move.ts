@@ -1,0 +1,66 @@
+import { isDeepStrictEqual } from 'node:util';
+import { ShardingError, slotOf } from '@app/routing';
+import { inTransaction, type MoveSession } from '../move-session.js';
+import { insertMove, insertSubjects, movesOf, type NewMove } from './move-rows.js';
+import type { KeyKind, MoveScope } from '../move-request.js';
+import type { MoveRecord } from './move-record.js';
+
+/** Until the end of the transaction: two movers never agree on the same keys at once. */
+const AGREE = `select pg_advisory_xact_lock(hashtextextended('_sharding_moves', 0))`;
+
+/**
+ * Records a new move, or finds the one of the same request that has not ended.
+ *
+ * @throws ShardingError `move_refused` where another move has one of the keys or slots
+ */
+export async function beginMove(session: MoveSession, move: NewMove): Promise<string> {
+  const subjects = subjectsOf(move.scope, move.terms.keyKind);
+  return inTransaction(session, '', async () => {
+    await session.client.query(AGREE);
+    const keys = 'keys' in move.scope ? move.scope.keys : null;
+    const others = await movesOf(session, move.group, { slots: subjects.slots, keys });
+    const same = others.find((other) => isSameRequest(other, move));
+    if (same) return same.id;
+    if (others[0]) throw taken(others[0]);
+    await insertMove(session, move);
+    await insertSubjects(session, move, subjects);
+    return move.id;
+  });
+}
+
+/** The move that the request goes on with; undefined: it is a new one. */
+export async function openMove(session: MoveSession, asked: Asked): Promise<MoveRecord | undefined> {
+  const { scope, terms, group } = asked;
+  const { slots } = subjectsOf(scope, terms.keyKind);
+  const moves = await movesOf(session, group, { slots, keys: 'keys' in scope ? scope.keys : null });
+  return moves.find((move) => isSameRequest(move, asked));
+}
+
+type Asked = Omit<NewMove, 'id'>;
+
+function isSameRequest(move: MoveRecord, asked: Asked): boolean {
+  const places = ({ source, destination, scope }: Asked | MoveRecord) => ({ source, destination, scope });
+  const names = ({ tables }: Asked | MoveRecord) => tables.map(({ schema, name }) => [schema, name]);
+  const column = ({ terms }: Asked | MoveRecord) => [terms.keyColumn, terms.keyKind];
+  return (
+    isDeepStrictEqual(places(move), places(asked)) &&
+    isDeepStrictEqual(names(move), names(asked)) &&
+    isDeepStrictEqual(column(move), column(asked))
+  );
+}
+
+function taken({ id, state, source, destination, startedBy }: MoveRecord): ShardingError {
+  return new ShardingError(
+    'move_refused',
+    `a part of these rows is in move ${id} of ${JSON.stringify(startedBy)} from ${source} to ${destination}, which is ${state}: end it first (move resume, move abort, purge)`,
+  );
+}
+
+function subjectsOf(
+  scope: MoveScope,
+  keyKind: KeyKind,
+): { slots: readonly number[]; keys: readonly (string | null)[] } {
+  if ('slots' in scope) return { slots: scope.slots, keys: scope.slots.map(() => null) };
+  const slot = (key: string) => slotOf(keyKind === 'integer' ? BigInt(key) : key);
+  return { slots: scope.keys.map(slot), keys: scope.keys };
+}

@@ -1,0 +1,42 @@
+import { columnList, quoted } from './quoted.js';
+import type pg from 'pg';
+import type { KeyKind, MoveScope } from './move-request.js';
+import type { MoveSession } from './move-session.js';
+import type { MovedTable } from './tables/moved-table.js';
+
+/** Whose rows, beside how their keys are hashed and which keys of a slot stay where they are. */
+export interface MovedRows {
+  readonly scope: MoveScope;
+  readonly keyKind: KeyKind;
+  /** Keys of the slots that pins lead elsewhere, or keep at the source. */
+  readonly kept: readonly string[];
+}
+
+/**
+ * The condition on a table that selects the rows of a move, as text: `copy` takes no parameters. Values are quoted by the
+ * server.
+ */
+export async function filterOf(
+  { client, schema }: MoveSession,
+  { key }: Pick<MovedTable, 'key'>,
+  { scope, keyKind, kept }: MovedRows,
+): Promise<string> {
+  const column = quoted(key.name);
+  if ('keys' in scope) return `${column} = any (${await literal(client, scope.keys)}::${key.type}[])`;
+  const hashed = keyKind === 'integer' ? `${column}::bigint` : `${column}::text`;
+  const inSlots = `${quoted(schema)}._sharding_slot(${hashed}) = any ('{${scope.slots.join(',')}}'::int[])`;
+  if (kept.length === 0) return inSlots;
+  return `${inSlots} and ${column}::text <> all (${await literal(client, kept)}::text[])`;
+}
+
+async function literal(client: pg.Client, values: readonly string[]): Promise<string> {
+  const { rows } = await client.query<{ quoted: string }>(`select format('%L', $1::text[]::text) as quoted`, [
+    values,
+  ]);
+  return rows[0]?.quoted ?? `'{}'`;
+}
+
+/** The columns that are copied. */
+export function copiedColumns({ columns }: MovedTable): string {
+  return columnList(columns.filter(({ generated }) => !generated).map(({ name }) => name));
+}

@@ -1,0 +1,54 @@
+import { assertSame, contentOf } from '../content.js';
+import { claimSide, writeSide } from '../move-sides.js';
+import { deleteRows } from './remove-copy.js';
+import { endMove } from '../record/end-move.js';
+import { inTransaction } from '../move-session.js';
+import { openSource, raiseTombstones } from './fence-rows.js';
+import { asRole } from './as-role.js';
+import { ShardingError } from '@app/routing';
+import type { MoveProof } from '../record/move-record.js';
+import type { Mover } from '../mover.js';
+
+/**
+ * Deletes the rows at the source, which refuses the keys from now on. Only what was verified is deleted, and all of it.
+ *
+ * @throws MoveMismatch when the source is no longer what was verified: nothing was deleted
+ */
+export async function purgeRows(mover: Mover): Promise<void> {
+  const began = performance.now();
+  const { source, lease } = mover;
+  const { proof } = lease.record;
+  if (!proof) throw new ShardingError('move_refused', `move ${lease.record.id} has no proof`);
+  await raiseTombstones(mover);
+  await mover.reached('tombstones-set');
+  try {
+    await inTransaction(source, '', () => purge(mover, proof));
+  } catch (error) {
+    if (error instanceof ShardingError && error.code === 'move_mismatch') await openSource(mover);
+    throw error;
+  }
+  await mover.reached('purge-committed');
+  await endMove(mover, 'purged', Math.round(performance.now() - began));
+  await mover.reached('purged');
+}
+
+async function purge(mover: Mover, proof: MoveProof): Promise<void> {
+  const { source, content, lease } = mover;
+  const { id, source: name } = lease.record;
+  const done = await claimSide(source, lease.record, 'source');
+  if (done?.purged) return; // by a mover that could not record it
+  const message = `${name} no longer holds what was verified, and nothing was deleted`;
+  assertSame(message, proof, await contentOf(source, content, proof.seeds));
+  await asRole(source, content, 'source');
+  const counts = await deleteRows(source, content);
+  const expected = proof.tables.map(({ rows }) => rows);
+  if (counts.some((count, at) => count !== expected[at])) {
+    throw new ShardingError(
+      'move_refused',
+      `${name} deleted other rows than were counted (triggers, or foreign keys that cascade), and was rolled back`,
+    );
+  }
+  const purged = Object.fromEntries(proof.tables.map(({ table, rows }) => [table, rows]));
+  await writeSide(source, id, { purged });
+  await mover.reached('rows-deleted');
+}

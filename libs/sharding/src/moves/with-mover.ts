@@ -1,0 +1,79 @@
+import { MoveLease } from './record/move-lease.js';
+import { inSession, type MoveSession } from './move-session.js';
+import type { MoveCall, MoveFleet, Mover } from './mover.js';
+import type { MoveRecord } from './record/move-record.js';
+
+const LEASE_MS = 15_000;
+
+/** Beside the lease: a mover that has died leaves it for so long. */
+const PATIENCE_MS = 5000;
+
+/** Lends a session on the control database for the whole of one command. */
+export function withControl<T>(
+  fleet: MoveFleet,
+  { signal }: MoveCall,
+  work: (control: MoveSession) => Promise<T>,
+): Promise<T> {
+  return inSession({ database: fleet.control, purpose: 'move', signal }, work);
+}
+
+/** Takes a move, opens both shards, and lets go of everything. */
+export async function withMover<T>(
+  fleet: MoveFleet,
+  call: MoveCall & { readonly control: MoveSession; readonly id: string },
+  work: (mover: Mover) => Promise<T>,
+): Promise<T> {
+  const { control, id, leaseMs = LEASE_MS, note = () => undefined } = call;
+  const wait = { leaseMs, waitMs: leaseMs + PATIENCE_MS, signal: call.signal, note };
+  const lease = await MoveLease.take(control, id, wait);
+  try {
+    const signal = AbortSignal.any([call.signal, lease.lost]);
+    return await onBothSides(fleet, { ...sidesOf(lease.record), signal }, (source, destination) =>
+      work(moverOf({ fleet, lease, control, source, destination }, { ...call, signal, note })),
+    );
+  } catch (error) {
+    throw lease.lost.aborted ? lease.lost.reason : error;
+  } finally {
+    await lease.end();
+  }
+}
+
+const sidesOf = ({ id, source, destination }: MoveRecord) => ({ id, source, destination });
+
+/** Two shards of one command. */
+export interface Sides {
+  readonly source: string;
+  readonly destination: string;
+  /** Of the move, for the names of the sessions. */
+  readonly id?: string;
+  readonly signal: AbortSignal;
+}
+
+/** Lends a session on each side. @throws ShardingError `unknown_shard` */
+export function onBothSides<T>(
+  fleet: MoveFleet,
+  { source, destination, id = '', signal }: Sides,
+  use: (source: MoveSession, destination: MoveSession) => Promise<T>,
+): Promise<T> {
+  const purpose = `move ${id.slice(0, 8)}`.trim();
+  const place = (shard: string) => ({ database: fleet.shard(shard), purpose, signal });
+  return inSession(place(source), (from) => inSession(place(destination), (to) => use(from, to)));
+}
+
+type Parts = Pick<Mover, 'fleet' | 'lease' | 'control' | 'source' | 'destination'>;
+type Voice = MoveCall & Pick<Mover, 'signal' | 'note'>;
+
+function moverOf(parts: Parts, { signal, note, progress, reached }: Voice): Mover {
+  const { tables, scope, terms } = parts.lease.record;
+  return {
+    ...parts,
+    content: { tables, rows: { scope, keyKind: terms.keyKind, kept: terms.kept } },
+    signal,
+    note,
+    progress: progress ?? (() => undefined),
+    reached: async (point) => {
+      await reached?.(point);
+      signal.throwIfAborted();
+    },
+  };
+}

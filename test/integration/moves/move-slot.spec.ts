@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { slotOf } from '@app/routing';
+import { MovingFleet } from '../../support/moving-fleet.js';
+
+let fleet: MovingFleet;
+
+/** Tenants of the lower half of the slots: shard0. */
+const [acme = '', globex = ''] = Array.from({ length: 100 }, (_, index) => `tenant-${index}`).filter(
+  (key) => slotOf(key) < 8192,
+);
+
+beforeAll(async () => {
+  fleet = await MovingFleet.create();
+  await fleet.query(
+    0,
+    `insert into bookmarks (tenant_id, url) select t, 'https://x.test/' || n
+    from unnest($1::text[]) t, generate_series(1, 100) n`,
+    [[acme, globex]],
+  );
+});
+
+const rowsOf = (place: number, tenant: string) =>
+  fleet.query(place, 'select bookmarks::text as row from bookmarks where tenant_id = $1 order by id', [
+    tenant,
+  ]);
+
+it('moves a tenant: copies, verifies, asks for the route, and deletes what was verified', async () => {
+  const rows = await rowsOf(0, acme);
+  const others = await rowsOf(0, globex);
+  const move = await fleet.move({ keys: [acme] });
+  expect(move).toMatchObject({ state: 'verified', source: 'shard0', destination: 'shard1' });
+  expect(await rowsOf(0, acme)).toEqual(rows);
+  expect(await rowsOf(1, acme)).toEqual(rows);
+  await expect(fleet.confirm({ keys: [acme] })).rejects.toMatchObject({ code: 'move_refused' });
+  await fleet.pin(acme, 'shard1');
+  const purged = await fleet.confirm({ keys: [acme] });
+  expect(purged).toMatchObject({ id: move.id, state: 'purged' });
+  expect(await rowsOf(0, acme)).toEqual([]);
+  expect(await rowsOf(1, acme)).toEqual(rows);
+  expect(await rowsOf(0, globex)).toEqual(others);
+});
+
+afterAll(() => undefined);
