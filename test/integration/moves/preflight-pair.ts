@@ -10,6 +10,9 @@ export { rowModeOf } from '../../../libs/sharding/src/moves/preflight/row-modes.
 export type { MoveSession } from '../../../libs/sharding/src/moves/move-session.js';
 export type { MovedTable } from '../../../libs/sharding/src/moves/tables/moved-table.js';
 
+/** The database a URL names. */
+export const databaseOf = (url: string): string => new URL(url).pathname.slice(1);
+
 export const SIDES = ['source', 'destination'] as const;
 export type Side = (typeof SIDES)[number];
 
@@ -24,6 +27,10 @@ export interface Pair extends Readonly<Record<Side, MoveSession>> {
   readonly urls: Readonly<Record<Side, string>>;
   /** Runs statements on one side, or on both, as the superuser. */
   run(where: Side | 'both', sql: string): Promise<void>;
+  /** Clients of the superuser. */
+  readonly admins: Readonly<Record<Side, pg.Client>>;
+  /** A further session of a mover. */
+  again(side: Side): Promise<MoveSession>;
   /** Empties both. */
   reset(): Promise<void>;
   close(): Promise<void>;
@@ -51,6 +58,8 @@ export async function openPair(): Promise<Pair> {
     source: await sessionOf(await connect(urls.source)),
     destination: await sessionOf(await connect(urls.destination)),
     run,
+    admins,
+    again: async (side) => sessionOf(await connect(urls[side])),
     reset: () => run('both', RESET),
     close: async () => {
       for (const client of clients) await client.end();

@@ -159,7 +159,7 @@ describe('of both sides alike', () => {
 
   it('a large table without an index', async () => {
     await pair.run('both', T);
-    await pair.run('source', `insert into t select n, 'globex' from generate_series(1, 100000) n; analyze t`);
+    await pair.run('source', `update pg_class set reltuples = 100000 where relname = 't'`);
     const finding = (index: string) => [
       `warning index: public.t: has about 100,000 rows on shard0, which are all read at each step; an index helps: create index concurrently on public.t (${index})`,
     ];

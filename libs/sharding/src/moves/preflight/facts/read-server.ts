@@ -30,8 +30,8 @@ export async function readServer({ client, schema }: MoveSession): Promise<Serve
       concat_ws(' ', coalesce(d.fields ->> 'datlocale', d.fields ->> 'daticulocale', d.datcollate),
         case d.fields ->> 'datlocprovider' when 'i' then '(icu)' when 'b' then '(builtin)' else '(libc)' end) as collation,
       hashtextextended('nestjs-sharding', 1)::text as hash,
-      to_regprocedure(format('%I._sharding_slot(text)', $1::text)) is not null
-        and to_regprocedure(format('%I._sharding_slot(bigint)', $1::text)) is not null as slots
+      (select count(*) = 2 from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+        where n.nspname::text = $1 collate "C" and p.proname = '_sharding_slot') as slots
     from (select *, to_jsonb(pg_database) as fields from pg_database where datname = current_database()) d`,
     [schema],
   );
