@@ -69,6 +69,14 @@ export const SHARDING_ERRORS = {
   migrations_pending: { status: 500, retryable: false },
   /** Slots changed their owner since the last boot, and no rows were moved with them. */
   slot_map_changed: { status: 500, retryable: false },
+  /** The key is being moved to another shard, or lives on another one by now. */
+  shard_moved: { status: 409, retryable: true },
+  /** A move, or a step of one, cannot be done as things are. */
+  move_refused: { status: 409, retryable: false },
+  /** Two shards do not hold the same rows of what is moved. */
+  move_mismatch: { status: 500, retryable: false },
+  /** No move has that id. */
+  unknown_move: { status: 404, retryable: false },
   /** The configured shards, groups, members or slots do not fit together. */
   invalid_topology: { status: 500, retryable: false },
   /** A slot number outside 0..16383. */

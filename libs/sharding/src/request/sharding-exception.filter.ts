@@ -5,6 +5,9 @@ import { ShardingError } from '@app/routing';
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import type { Observable } from 'rxjs';
 
+/** A key that moves is refused for about as long; by then the route is a new one. */
+const RETRY_AFTER_S = '1';
+
 /**
  * Maps the code of a {@link ShardingError} to its status; the body is `{ statusCode, code, message }`. The caller of a
  * microservice's handler gets the same with `status: 'error'`, as Nest does it. Nothing of the cause is in either.
@@ -24,6 +27,7 @@ export class ShardingExceptionFilter implements ExceptionFilter<ShardingError> {
     const { httpAdapter } = this.host;
     const response: unknown = host.switchToHttp().getResponse();
     if (httpAdapter.isHeadersSent(response)) return httpAdapter.end(response);
+    if (code === 'shard_moved') httpAdapter.setHeader(response, 'Retry-After', RETRY_AFTER_S);
     httpAdapter.reply(response, { statusCode, code, message }, statusCode);
   }
 }

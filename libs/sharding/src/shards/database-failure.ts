@@ -14,6 +14,9 @@ const GONE = new Set([
 
 const QUERY_CANCELED = '57014';
 
+/** Of the triggers that guard moved keys: `moves/MOVE.md`. */
+const FENCED = 'SHM01';
+
 /** Errors of the operating system about a socket. */
 const SOCKET = new Set([
   'ECONNREFUSED',
@@ -107,14 +110,15 @@ const ROW_CONTENT = ['parameters', 'driverError', 'detail', 'where', 'internalQu
 
 /**
  * The error that a caller gets for a failed statement: a lost connection becomes `shard_unavailable`, a cancelled
- * statement `deadline_exceeded`. Everything else is the caller's own and passes through; what it knows of rows can be
- * read but is not enumerable, so that a logger does not print it.
+ * statement `deadline_exceeded`, a write of a key that moves `shard_moved`. Everything else is the caller's own and passes
+ * through; what it knows of rows can be read but is not enumerable, so that a logger does not print it.
  */
 export function statementError(label: string, error: unknown): unknown {
   if (error instanceof ShardingError) return error;
   if (isConnectionFailure(error)) {
     return unavailable(label, `lost the connection${hint(error)}`, error);
   }
+  if (failureCode(error) === FENCED) return moved(label, error);
   if (isDiskFull(error)) return unavailable(label, `has no space left${hint(error)}`, error);
   if (isReadTimeout(error)) {
     return new ShardingError('deadline_exceeded', `${described(label)} did not answer within query_timeout`, {
@@ -134,6 +138,11 @@ export function statementError(label: string, error: unknown): unknown {
     }
   }
   return error;
+}
+
+function moved(label: string, cause: unknown): ShardingError {
+  const where = `its key is being moved from ${described(label)} to another shard, or lives on another one now`;
+  return new ShardingError('shard_moved', `the row was not written: ${where}; try again`, { cause });
 }
 
 /** The error for a connection that could not be opened or was not free in time. */
