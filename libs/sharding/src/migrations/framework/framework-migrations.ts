@@ -1,5 +1,8 @@
 import { DirectoryTables } from './directory-tables.js';
+import { FenceTables } from './fence-tables.js';
 import { IdentityTables } from './identity-tables.js';
+import { MoveSides } from './move-sides.js';
+import { MoveTables } from './move-tables.js';
 import { SlotFunctions } from './slot-functions.js';
 import { SlotMapTables } from './slot-map-tables.js';
 import type { MigrationInterface } from 'typeorm';
@@ -11,9 +14,16 @@ export interface FrameworkMigration extends MigrationInterface {
 
 const slotFunctions = new SlotFunctions();
 const identityTables = new IdentityTables();
+const moveSides = new MoveSides();
+const fenceTables = new FenceTables();
 
 /** What every shard needs, in order. */
-export const SHARD_MIGRATIONS: readonly FrameworkMigration[] = [slotFunctions, identityTables];
+export const SHARD_MIGRATIONS: readonly FrameworkMigration[] = [
+  slotFunctions,
+  identityTables,
+  moveSides,
+  fenceTables,
+];
 
 /** What the control database needs, in order; a control database that is the only shard needs nothing more. */
 export const CONTROL_MIGRATIONS: readonly FrameworkMigration[] = [
@@ -21,4 +31,7 @@ export const CONTROL_MIGRATIONS: readonly FrameworkMigration[] = [
   new DirectoryTables(),
   new SlotMapTables(),
   identityTables,
+  new MoveTables(),
+  moveSides,
+  fenceTables,
 ];
