@@ -157,7 +157,7 @@ describe('rights (S14)', () => {
     await control.sql(`create role app login password 'password'`);
     await expect(control.boot({ primaryUrl: urlOf('app') })).rejects.toMatchObject({
       code: 'directory_unavailable',
-      message: expect.stringMatching(/may not read the directory: grant it select/),
+      message: expect.stringMatching(/may not use the directory: grant it select/),
     });
     expect(await control.listeners()).toEqual([]);
   });

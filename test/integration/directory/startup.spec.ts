@@ -77,8 +77,7 @@ describe('a boot without what a directory needs', () => {
     const primaryUrl = await TestCluster.attach().createDatabase({ label: 'bare' });
     await expect(placed.boot({ database: { primaryUrl, ...explicit() } })).rejects.toMatchObject({
       code: 'migrations_pending',
-      message:
-        'the control database has no directory: run the migrations (`migrate`) before the application starts',
+      message: 'the control database has no directory: run the migrations (shardctl migrate, or migrate())',
     });
     const rows = await runOnce(primaryUrl, 'select from pg_stat_activity where datname = current_database()');
     expect(rows).toHaveLength(1); // the one that asks
@@ -195,7 +194,7 @@ describe('the role of the application', () => {
     await expect(placed.boot({ database: { primaryUrl, ...explicit() } })).rejects.toMatchObject({
       code: 'directory_unavailable',
       message:
-        'the role of the application may not read the directory: grant it select on the _sharding_ tables of control',
+        'this role may not use the directory: grant it select on the _sharding_ tables of control, and what it changes them by',
     });
   });
 

@@ -176,10 +176,10 @@ describe('a map that cannot be compared', () => {
     await expect(boot(TWO, { primaryUrl: empty })).rejects.toMatchObject({
       code: 'migrations_pending',
       message:
-        'the control database has no slot map: run the migrations (`migrate`) before the application starts. The automatic split and slot_map_guard = "strict" need it',
+        'the control database has no slot map: run the migrations (shardctl migrate, or migrate()). The automatic split and slot_map_guard = "strict" need it',
     });
     expect(await boot(PINNED, { primaryUrl: empty })).toEqual([
-      'the slot map was not compared: control has no slot map: run the migrations (`migrate`) before the application starts',
+      'the slot map was not compared: control has no slot map: run the migrations (shardctl migrate, or migrate())',
     ]);
   });
 });

@@ -4,6 +4,7 @@ import { MIN_DIRECTORY_STALENESS_MS } from '../sharding.options.js';
 import { failureCode } from '../shards/database-failure.js';
 import { within } from '../shards/work-scope.js';
 import { Directory } from './directory.js';
+import { noDirectory } from './no-directory.js';
 import { PinLookUps } from './pin-look-ups.js';
 import { PinProblems } from './pin-problems.js';
 import { ProcessLease } from './process-lease.js';
@@ -19,7 +20,6 @@ const LISTENER_LIMIT_MS = 1500;
 const POOL_LIMIT_MS = 2000;
 const MIN_POOL = 2;
 const MAX_LOOK_UPS = 4;
-const LOST_TABLES = ['42P01', '42703', '42883'];
 
 /** What a directory may be told; what is left out is as configured. */
 export type DirectoryOptions = Partial<Omit<DirectorySettings, 'enabled'>>;
@@ -77,11 +77,14 @@ export class DirectoryConnection {
     return opened;
   }
 
-  /** @throws ShardingError `migrations_pending` where the control database has no directory */
+  /** @throws ShardingError `migrations_pending` without a directory; `directory_unavailable` where the role may not read it */
   async start(): Promise<void> {
     this.#phase = 'running';
     await Promise.all(this.#opened.map(({ directory }) => directory.start()));
-    for (const { directory } of this.#opened) if (directory.trouble) refuseUnusable(directory.trouble);
+    for (const { directory } of this.#opened) {
+      const refusal = noDirectory(failureCode(directory.trouble), directory.trouble);
+      if (refusal) throw refusal;
+    }
   }
 
   async stop(): Promise<void> {
@@ -132,22 +135,4 @@ function throughPool<Row extends object>(control: Database, query: pg.QueryConfi
   return within('a question to the directory', { deadlineMs: POOL_LIMIT_MS }, async () =>
     (await control.open()).query<Row[]>(text, values),
   );
-}
-
-function refuseUnusable(trouble: Error): void {
-  const code = failureCode(trouble) ?? '';
-  if (LOST_TABLES.includes(code)) {
-    throw new ShardingError(
-      'migrations_pending',
-      'the control database has no directory: run the migrations (`migrate`) before the application starts',
-      { cause: trouble },
-    );
-  }
-  if (code === '42501') {
-    throw new ShardingError(
-      'directory_unavailable',
-      'the role of the application may not read the directory: grant it select on the _sharding_ tables of control',
-      { cause: trouble },
-    );
-  }
 }

@@ -2,6 +2,8 @@ import { Inject, Injectable, Optional } from '@nestjs/common';
 import { hashOfString, HashRouter, ShardingError, ShardRouter, slotOfHash } from '@app/routing';
 import { chain } from '../shards/maybe-promise.js';
 import { DirectoryConnection } from './directory-connection.js';
+import { judgePin, refusedPin } from './judge-pin.js';
+import { assertShort, MAX_KEY_BYTES } from './pin-key.js';
 import type { RoutingKey, SlotShard, Topology, TopologyShard } from '@app/routing';
 import type { MaybePromise } from '../shards/maybe-promise.js';
 import type { DirectoryOptions } from './directory-connection.js';
@@ -14,8 +16,6 @@ export interface DirectoryRouterOptions extends DirectoryOptions {
   readonly fallback?: ShardRouter;
 }
 
-/** `_sharding_directory` refuses longer keys too. */
-export const MAX_KEY_BYTES = 255;
 /** No UTF-16 unit has more than three bytes in UTF-8. */
 const SURELY_SHORT = MAX_KEY_BYTES / 3;
 
@@ -78,15 +78,12 @@ export class DirectoryRouter extends ShardRouter {
     key: string,
     { topology, group }: { topology: Topology; group: number | undefined },
   ): MaybePromise<TopologyShard> {
-    if (!pin || (group !== undefined && pin.group !== undefined && pin.group !== group)) {
-      return this.#unpinned(key, topology, group);
-    }
-    const allowed = group ?? pin.group ?? 0;
-    if (pin.group !== undefined && !topology.hasGroup(pin.group)) throw unknownGroup(key, pin.group);
-    if (pin.shard === undefined) return this.#unpinned(key, topology, allowed);
-    if (!topology.has(pin.shard)) throw unknownShard(key, pin.shard);
-    const shard = topology.byName(pin.shard);
-    return shard.group === allowed ? shard : this.#unpinned(key, topology, allowed);
+    if (!pin) return this.#unpinned(key, topology, group);
+    const verdict = judgePin(pin, group, topology);
+    if (verdict.shard) return verdict.shard;
+    const refusal = refusedPin(key, pin, verdict);
+    if (refusal) throw refusal;
+    return this.#unpinned(key, topology, verdict.group);
   }
 
   #unpinned(key: RoutingKey, topology: Topology, group: number | undefined): MaybePromise<TopologyShard> {
@@ -111,30 +108,5 @@ function lostIn(slot: number, name: string): ShardingError {
   return new ShardingError(
     'invalid_pin',
     `the row may be on shard ${JSON.stringify(name)}, which the directory names for a key of slot ${slot} and which is not configured: correct the row of the key`,
-  );
-}
-
-/** @throws ShardingError `invalid_routing_key` */
-export function assertShort(key: string): void {
-  if (Buffer.byteLength(key) > MAX_KEY_BYTES) {
-    throw new ShardingError(
-      'invalid_routing_key',
-      `a routing key of the directory has at most ${MAX_KEY_BYTES} bytes in UTF-8`,
-    );
-  }
-}
-
-function unknownShard(key: string, shard: string): ShardingError {
-  return invalidPin(key, `shard ${JSON.stringify(shard)}, which is not configured`);
-}
-
-function unknownGroup(key: string, group: number): ShardingError {
-  return invalidPin(key, `group ${group}, which has no shards`);
-}
-
-function invalidPin(key: string, named: string): ShardingError {
-  return new ShardingError(
-    'invalid_pin',
-    `the directory's row of routing key ${JSON.stringify(key)} names ${named}: correct the row`,
   );
 }

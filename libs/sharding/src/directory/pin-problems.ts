@@ -1,28 +1,10 @@
-import type { Topology } from '@app/routing';
-import type { GroupOf } from '@app/routing';
+import { judgePin, type PinProblem } from './judge-pin.js';
+import type { GroupOf, Topology } from '@app/routing';
 import type { Pin } from './pin.js';
-
-/** Why a row of the directory cannot be obeyed. */
-export type PinProblem = 'unknown_shard' | 'unknown_group' | 'outside_group';
 
 export interface PlacementRules {
   readonly topology: Topology;
   readonly groupOf?: GroupOf | undefined;
-}
-
-/** Why the row of a key cannot be obeyed, if it cannot. */
-export function pinProblem(
-  key: string,
-  pin: Pin,
-  { topology, groupOf }: PlacementRules,
-): PinProblem | undefined {
-  const stated = groupOf?.(key);
-  if (stated !== undefined && pin.group !== undefined && stated !== pin.group) return 'outside_group';
-  if (pin.group !== undefined && !topology.hasGroup(pin.group)) return 'unknown_group';
-  const group = stated ?? pin.group ?? 0;
-  if (pin.shard === undefined) return undefined;
-  if (!topology.has(pin.shard)) return 'unknown_shard';
-  return topology.byName(pin.shard).group === group ? undefined : 'outside_group';
 }
 
 /** The log names so many keys at a time; the counts are complete. */
@@ -82,8 +64,9 @@ export class PinProblems {
   }
 
   #problemOf(key: string, pin: Pin): PinProblem | undefined {
+    const { topology, groupOf } = this.rules;
     try {
-      return pinProblem(key, pin, this.rules);
+      return judgePin(pin, groupOf?.(key), topology).problem;
     } catch {
       return 'outside_group'; // groupOf failed: routing the key says why
     }

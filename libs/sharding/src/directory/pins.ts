@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { assertRoutingKey, ShardingError } from '@app/routing';
 import { REVISION } from './directory-statements.js';
-import { assertShort } from './directory-router.js';
+import { assertShort } from './pin-key.js';
 import { LIST, PIN, PIN_PLACED, PLACE, SIGN, SIGNED, UNPIN, UNPIN_PLACED } from './pin-statements.js';
 import type { EntityManager } from 'typeorm';
 import type { ShardSelector } from '@app/routing';

@@ -3,6 +3,7 @@ import { failureCode, failureReason, unavailable } from '../shards/database-fail
 import { judgeSlotMap, type MapVerdict } from './judge-slot-map.js';
 import { allVersions, lockMap, newestVersion, recordVersion, verifiedMoves } from './map-store.js';
 import { mappedShards, type MappedShard } from './mapped-shard.js';
+import { noSlotMap } from './no-slot-map.js';
 import type pg from 'pg';
 import type { Database } from '../shards/database.js';
 import type { SlotMapGuard } from '../sharding.options.js';
@@ -17,8 +18,6 @@ export interface SlotMapGuardParts {
 
 /** Bounds connecting and waiting for others that boot where the settings name no bound. */
 const DEFAULT_CONNECT_MS = 5000;
-const UNDEFINED_TABLE = '42P01';
-const INSUFFICIENT_PRIVILEGE = '42501';
 
 /**
  * Compares the slot map with the one that the control database remembers, and remembers it when it is new. To be called
@@ -77,18 +76,15 @@ async function settle(client: pg.Client, boot: Boot): Promise<MapVerdict> {
 
 function notCompared(control: Database, cause: unknown): ShardingError {
   const why = `${reasonOf(cause)}. The automatic split and slot_map_guard = "strict" need it`;
-  if (failureCode(cause) !== UNDEFINED_TABLE) return unavailable(control.label, why, cause);
+  if (noSlotMap(failureCode(cause))?.code !== 'migrations_pending') {
+    return unavailable(control.label, why, cause);
+  }
   return new ShardingError('migrations_pending', `the control database ${why}`, { cause });
 }
 
 /** What the control database does. */
 function reasonOf(cause: unknown): string {
-  switch (failureCode(cause)) {
-    case UNDEFINED_TABLE:
-      return 'has no slot map: run the migrations (`migrate`) before the application starts';
-    case INSUFFICIENT_PRIVILEGE:
-      return 'refuses its slot map to this role: grant select, insert on _sharding_map, and select on _sharding_slot_moves';
-    default:
-      return `cannot be asked for its slot map (${failureReason(cause)})`;
-  }
+  return (
+    noSlotMap(failureCode(cause))?.reason ?? `cannot be asked for its slot map (${failureReason(cause)})`
+  );
 }

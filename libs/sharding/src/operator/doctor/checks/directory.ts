@@ -1,4 +1,4 @@
-import { pinProblem, type PinProblem } from '../../../directory/pin-problems.js';
+import { judgePin, type PinProblem } from '../../../directory/judge-pin.js';
 import { readDirectory, type DirectoryFacts, type PinGroup } from '../directory-facts.js';
 import { check } from '../check.js';
 import type { Topology } from '@app/routing';
@@ -50,7 +50,7 @@ const MEANING: Record<PinProblem, { severity: Severity; says: string }> = {
 
 function pinVerdict(target: string, pins: PinGroup, topology: Topology): Verdict | undefined {
   const { shard, group, count, keys } = pins;
-  const problem = pinProblem(keys[0] ?? '', { shard, group }, { topology });
+  const { problem } = judgePin({ shard, group }, undefined, topology);
   if (problem === undefined) return undefined;
   const { severity, says } = MEANING[problem];
   const place =
