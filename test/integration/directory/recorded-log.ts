@@ -10,8 +10,8 @@ export class RecordedLog implements LoggerService {
 
   /** The lines of one context, without its name. */
   of(context: string): string[] {
-    const mark = ` ${context}: `;
-    return this.lines.filter((line) => line.includes(mark)).map((line) => line.replace(mark, ': '));
+    const mark = new RegExp(`^(\\w+) ${context}: `);
+    return this.lines.filter((line) => mark.test(line)).map((line) => line.replace(mark, '$1: '));
   }
 
   /** The same without the mere news. */
