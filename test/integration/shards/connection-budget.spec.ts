@@ -26,7 +26,11 @@ const boot = async (options: Parameters<typeof bootApp>[0]) => {
 const budget = () => warnings.filter((line) => line.includes('this process may open'));
 
 it('a server that takes fewer connections than the pools may open is named with both numbers', async () => {
-  const full = await PostgresServer.start({ name: 'small', maxConnections: 20 });
+  const full = await PostgresServer.start({
+    name: 'small',
+    maxConnections: 20,
+    settings: { reserved_connections: '2' },
+  });
   try {
     const shards = await Promise.all(['a', 'b', 'c'].map((name) => full.createDatabase(name)));
     const { control } = await deployment(1);
@@ -41,7 +45,7 @@ it('a server that takes fewer connections than the pools may open is named with 
     });
     await waitFor(async () => budget().length > 0, { what: 'the warning' });
     expect(budget()).toEqual([
-      'this process may open 21 connections to the server of shard:shard0, shard:shard1, shard:shard2, which takes 17 (max_connections=20, 3 reserved): make the pools smaller, or put a pooler in between',
+      'this process may open 21 connections to the server of shard:shard0, shard:shard1, shard:shard2, which takes 15 (max_connections=20, 5 reserved): make the pools smaller, or put a pooler in between',
     ]);
   } finally {
     await app?.close();

@@ -1,6 +1,13 @@
 import pLimit from 'p-limit';
 import type { Database } from './database.js';
 
+/** Of each database outside of its pool at once: a health probe and a canceller, or the breaker's probe. */
+export const SHORT_CONNECTIONS = 2;
+
+/** An expression: what `max_connections` keeps from the role of an application; the second setting is of PostgreSQL 16. */
+export const RESERVED = `(current_setting('superuser_reserved_connections')::int
+  + coalesce(current_setting('reserved_connections', true)::int, 0))`;
+
 type Budgeted = Pick<Database, 'poolSize' | 'dedicatedConnections'>;
 
 /** The most connections that this process may open: all pools and the connections outside of them. */
@@ -66,7 +73,7 @@ async function limitsOf(database: Database): Promise<ServerLimits | undefined> {
     const { rows } = await database.dedicated('budget', ASK_LIMIT_MS, (client) =>
       client.query<ServerLimits>(
         `select pg_postmaster_start_time()::text as server, current_setting('max_connections')::int as max,
-          current_setting('superuser_reserved_connections')::int as reserved`,
+          ${RESERVED} as reserved`,
       ),
     );
     return rows[0];

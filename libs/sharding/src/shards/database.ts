@@ -5,6 +5,7 @@ import { ShardingError } from '@app/routing';
 import { Breaker } from './breaker.js';
 import { sendCancelRequest } from './cancel-request.js';
 import { dataSourceOptions, labelOf } from './data-source-options.js';
+import { SHORT_CONNECTIONS } from './connection-budget.js';
 import { checkoutError, described, unavailable } from './database-failure.js';
 import { DatabaseWay } from './database-way.js';
 import { withDedicatedConnection } from './dedicated-connection.js';
@@ -36,8 +37,6 @@ export interface DatabaseParts {
 /** A canceller, and the breaker's probe, get this long, connecting included. */
 const CANCEL_LIMIT_MS = 1500;
 const BREAKER_PROBE_MS = 1000;
-/** A health probe and a canceller, or the breaker's probe. */
-const SHORT_CONNECTIONS = 2;
 
 /**
  * One server role of one target: owns its `DataSource`.
