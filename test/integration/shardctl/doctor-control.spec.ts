@@ -1,31 +1,18 @@
-import { afterAll, beforeAll, beforeEach, it, jest } from '@jest/globals';
+import { it } from '@jest/globals';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SHARD_MIGRATIONS } from '@app/sharding';
 import { Shardctl } from '../../support/shardctl.js';
-import { FleetServer, fleetToml, type Fleet } from './doctor-fleet.js';
+import { Doctored, fleetToml } from './doctor-fleet.js';
 import { expectDoctor, type Said } from './doctor-says.js';
 
-jest.setTimeout(60_000);
-
 const shardctl = Shardctl.attach();
-let server: FleetServer;
-let fleet: Fleet;
+const at = Doctored.everyTest();
 
-beforeAll(async () => {
-  server = await FleetServer.start();
-}, 60_000);
-afterAll(async () => {
-  await server.dispose();
-});
-beforeEach(async () => {
-  fleet = await server.fleet();
-});
-
-const directory = () => fleetToml(fleet, { database: 'directory_shard_router = true' });
+const directory = () => fleetToml(at.fleet, { database: 'directory_shard_router = true' });
 
 it('names the rows of the directory that cannot be obeyed', async () => {
-  await fleet.sql(
+  await at.fleet.sql(
     'control',
     `insert into _sharding_directory (routing_key, shard_name, group_id) values
       ('acme', 'shard1', null), ('whale', 'shard9', null), ('ghost', 'shard9', null), ('eu', null, 7)`,
@@ -42,7 +29,7 @@ it('names the rows of the directory that cannot be obeyed', async () => {
       'pin the keys to a shard of their group, or take the rows away (shardctl pin, unpin)',
     ],
   ]);
-  await expectDoctor(shardctl, { toml: fleet.toml }, [
+  await expectDoctor(shardctl, { toml: at.fleet.toml }, [
     [
       'info control directory',
       'the directory has 4 rows, and directory_shard_router is off: nobody obeys them unless a router in code does',
@@ -52,7 +39,7 @@ it('names the rows of the directory that cannot be obeyed', async () => {
 });
 
 it('names processes that are behind, and what keeps all of them from reading', async () => {
-  await fleet.sql(
+  await at.fleet.sql(
     'control',
     `insert into _sharding_directory (routing_key, shard_name) values ('acme', 'shard1');
      insert into _sharding_processes (process_id, name, revision, lease_until) values
@@ -65,13 +52,13 @@ it('names processes that are behind, and what keeps all of them from reading', a
     'see its log and its way to the control database; it catches up by itself, else restart it',
   ];
   await expectDoctor(shardctl, { toml: directory() }, [behind]);
-  await fleet.sql(
+  await at.fleet.sql(
     'control',
     `alter table _sharding_directory disable trigger all; delete from _sharding_revision`,
   );
   const { out } = await shardctl.run(['doctor'], { toml: directory() });
   if (!/ is off: processes do not learn of changes\n/.test(out)) throw new Error(out);
-  await fleet.sql('control', 'alter table _sharding_directory enable trigger all');
+  await at.fleet.sql('control', 'alter table _sharding_directory enable trigger all');
   await expectDoctor(shardctl, { toml: directory() }, [
     [
       'error control directory',
@@ -82,14 +69,16 @@ it('names processes that are behind, and what keeps all of them from reading', a
 });
 
 it('misses the tables of the library where they are used', async () => {
-  await fleet.sql('control', `delete from _sharding_migrations where name = 'SlotMapTables1796000000003'`);
+  await at.fleet.sql('control', `delete from _sharding_migrations where name = 'SlotMapTables1796000000003'`);
   const pending = (severity: 'error' | 'warning', more: string): Said => [
     `${severity} control migrations`,
     `lacks migrations: SlotMapTables1796000000003${more}`,
     'run them: shardctl migrate',
   ];
-  await expectDoctor(shardctl, { toml: fleet.toml }, [pending('error', '; the application does not boot')]);
-  const toml = `${fleet.toml}\n[migrations]\npending_migrations = "warn"`;
+  await expectDoctor(shardctl, { toml: at.fleet.toml }, [
+    pending('error', '; the application does not boot'),
+  ]);
+  const toml = `${at.fleet.toml}\n[migrations]\npending_migrations = "warn"`;
   await expectDoctor(shardctl, { toml }, [pending('warning', '')]);
 });
 
@@ -99,7 +88,7 @@ it('compares the migrations of the application, and says when it does not know t
   const cwd = await shardctl.workingDirectory();
   const files = `\n[migrations]\nshards = ["migrations/*.mjs"]`;
   const write = async (toml: string) => writeFile(join(cwd, 'sharding.toml'), toml);
-  await write(fleet.toml + files);
+  await write(at.fleet.toml + files);
   await expectDoctor(shardctl, { cwd }, [
     [
       'error configuration configuration',
@@ -108,13 +97,13 @@ it('compares the migrations of the application, and says when it does not know t
     ],
   ]);
   for (const place of [0, 1] as const) {
-    await fleet.sql(
+    await at.fleet.sql(
       place,
       `create table migrations (id serial primary key, timestamp bigint not null, name varchar not null);
         insert into migrations (timestamp, name) values (1764460800000, 'Notes1764460800000'), (1764460800001, 'Old1764460800001')`,
     );
   }
-  await write(fleet.toml);
+  await write(at.fleet.toml);
   await expectDoctor(shardctl, { cwd }, [
     [
       'info shard:shard0,shard:shard1 migrations',
@@ -122,12 +111,12 @@ it('compares the migrations of the application, and says when it does not know t
       'name the compiled files under [migrations], control and shards',
     ],
   ]);
-  await fleet.sql(0, `delete from migrations where name = 'Notes1764460800000'`);
+  await at.fleet.sql(0, `delete from migrations where name = 'Notes1764460800000'`);
   await writeFile(
     join(cwd, 'notes.mjs'),
     `export class Notes1764460800000 { async up() {} async down() {} }`,
   );
-  await write(`${fleet.toml}${files.replace('migrations/*.mjs', '*.mjs')}`);
+  await write(`${at.fleet.toml}${files.replace('migrations/*.mjs', '*.mjs')}`);
   await expectDoctor(shardctl, { cwd }, [
     [
       'error shard:shard0 migrations',
@@ -148,7 +137,7 @@ it('compares the migrations of the application, and says when it does not know t
 });
 
 it('compares the slot map with the one that the control database remembers', async () => {
-  const swapped = fleet.toml.replace('["0-8191"]', '["0-8000"]').replace('["8192-', '["8001-');
+  const swapped = at.fleet.toml.replace('["0-8191"]', '["0-8000"]').replace('["8192-', '["8001-');
   await expectDoctor(shardctl, { toml: swapped }, [
     [
       'warning control slot-map',
@@ -160,14 +149,14 @@ it('compares the slot map with the one that the control database remembers', asy
       'do as the reason says before the next boot, which takes the new map for granted',
     ],
   ]);
-  await fleet.sql('control', 'delete from _sharding_map');
-  await expectDoctor(shardctl, { toml: fleet.toml }, [
+  await at.fleet.sql('control', 'delete from _sharding_map');
+  await expectDoctor(shardctl, { toml: at.fleet.toml }, [
     ['info control slot-map', 'remembers no slot map yet: the next boot records it as version 1', 'nothing'],
   ]);
 });
 
 it('misses somebody who remembers the automatic split', async () => {
-  const toml = fleetToml(fleet)
+  const toml = fleetToml(at.fleet)
     .replace(/^primary_url.*$/m, '')
     .replaceAll(/^slots.*$/gm, '');
   await expectDoctor(shardctl, { toml, targets: ['shard:shard0', 'shard:shard1'] }, [

@@ -1,3 +1,4 @@
+import { afterAll, beforeAll, beforeEach, jest } from '@jest/globals';
 import { PostgresServer } from '@test/support';
 import { runOnce } from '../../support/admin-query.js';
 import { installControl } from '../../support/control-database.js';
@@ -86,5 +87,33 @@ export class FleetServer {
 
   dispose(): Promise<void> {
     return this.server.dispose();
+  }
+}
+
+/** A server of the test file, and a fresh fleet on it for each test. */
+export class Doctored {
+  #server: FleetServer | undefined;
+  #fleet: Fleet | undefined;
+
+  /** To be called once a file, outside of its tests. */
+  static everyTest(): Doctored {
+    jest.setTimeout(60_000);
+    const doctored = new Doctored();
+    beforeAll(async () => {
+      doctored.#server = await FleetServer.start();
+    }, 60_000);
+    afterAll(() => doctored.#server?.dispose());
+    beforeEach(async () => {
+      doctored.#fleet = await doctored.#server?.fleet();
+    });
+    return doctored;
+  }
+
+  get server(): PostgresServer {
+    return this.#server!.server;
+  }
+
+  get fleet(): Fleet {
+    return this.#fleet!;
   }
 }

@@ -1,30 +1,17 @@
-import { afterAll, beforeAll, beforeEach, expect, it, jest } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { FaultProxy, waitFor } from '@test/support';
 import { countConnections } from '../../support/databases.js';
 import { databaseOf } from '../../support/admin-query.js';
 import { Shardctl } from '../../support/shardctl.js';
-import { FleetServer, fleetToml, type Fleet } from './doctor-fleet.js';
+import { Doctored, fleetToml } from './doctor-fleet.js';
 import { CHECKS, expectDoctor, type Said } from './doctor-says.js';
 
-jest.setTimeout(60_000);
-
 const shardctl = Shardctl.attach();
-let server: FleetServer;
-let fleet: Fleet;
+const at = Doctored.everyTest();
 
-beforeAll(async () => {
-  server = await FleetServer.start();
-}, 60_000);
-afterAll(async () => {
-  await server.dispose();
-});
-beforeEach(async () => {
-  fleet = await server.fleet();
-});
-
-it('finds nothing in a healthy fleet, and says what it looked at', async () => {
-  await expectDoctor(shardctl, { toml: fleet.toml }, []);
-  expect(await shardctl.run(['doctor'], { toml: fleet.toml })).toEqual({
+it('finds nothing in a healthy at.fleet, and says what it looked at', async () => {
+  await expectDoctor(shardctl, { toml: at.fleet.toml }, []);
+  expect(await shardctl.run(['doctor'], { toml: at.fleet.toml })).toEqual({
     code: 0,
     out: 'nothing found (20 checks, 3 databases)\n',
     err: '',
@@ -32,13 +19,13 @@ it('finds nothing in a healthy fleet, and says what it looked at', async () => {
 });
 
 it('leaves no connection behind, and nothing written', async () => {
-  await shardctl.run(['doctor'], { toml: fleet.toml });
-  const [shard] = fleet.shards;
+  await shardctl.run(['doctor'], { toml: at.fleet.toml });
+  const [shard] = at.fleet.shards;
   await waitFor(async () => (await countConnections(shard, databaseOf(shard))) === 1, { what: 'the end' });
 });
 
 it('names every problem of the configuration, and asks nobody', async () => {
-  const toml = fleetToml(fleet, { database: 'pool_sise = 3\ndirectory_on_outage = "x"' });
+  const toml = fleetToml(at.fleet, { database: 'pool_sise = 3\ndirectory_on_outage = "x"' });
   const remedy = 'correct the file, its profile, or the environment; no database was asked';
   await expectDoctor(shardctl, { toml, checks: ['configuration'], targets: [] }, [
     [
@@ -55,9 +42,9 @@ it('names every problem of the configuration, and asks nobody', async () => {
 });
 
 it('lets no dead shard hide what the others have', async () => {
-  await fleet.sql(1, 'drop index notes_tenant_id');
-  const urls = ['postgres://app:hush@127.0.0.1:1/gone', fleet.shards[1]] as const;
-  await expectDoctor(shardctl, { toml: fleetToml(fleet, { urls }) }, [
+  await at.fleet.sql(1, 'drop index notes_tenant_id');
+  const urls = ['postgres://app:hush@127.0.0.1:1/gone', at.fleet.shards[1]] as const;
+  await expectDoctor(shardctl, { toml: fleetToml(at.fleet, { urls }) }, [
     [
       'error shard:shard0 reachability',
       'cannot be reached: nothing listens there: is the server running? (ECONNREFUSED)',
@@ -72,13 +59,13 @@ it('lets no dead shard hide what the others have', async () => {
 });
 
 it('waits for a silent way no longer than it is told, and takes the other one', async () => {
-  const proxy = await FaultProxy.start({ port: server.server.port });
+  const proxy = await FaultProxy.start({ port: at.server.port });
   try {
     proxy.blackHole();
-    const maintenance = `maintenance_url = "${proxy.url(fleet.shards[1])}"`;
-    const toml = fleetToml(fleet, { shard: ['', maintenance] });
-    await fleet.sql(0, 'drop index notes_tenant_id');
-    await fleet.sql(1, 'drop index notes_tenant_id');
+    const maintenance = `maintenance_url = "${proxy.url(at.fleet.shards[1])}"`;
+    const toml = fleetToml(at.fleet, { shard: ['', maintenance] });
+    await at.fleet.sql(0, 'drop index notes_tenant_id');
+    await at.fleet.sql(1, 'drop index notes_tenant_id');
     await expectDoctor(shardctl, { toml, args: ['--timeout', '0.7'] }, [
       [
         'error shard:shard1 reachability',
@@ -97,13 +84,13 @@ it('waits for a silent way no longer than it is told, and takes the other one', 
 });
 
 it('looks at one shard alone, without what compares shards', async () => {
-  await fleet.sql(0, 'drop index notes_tenant_id');
-  await fleet.sql('control', 'drop table _sharding_migrations');
+  await at.fleet.sql(0, 'drop index notes_tenant_id');
+  await at.fleet.sql('control', 'drop table _sharding_migrations');
   const left = ['same-database', 'connections', 'sequences', 'drift', 'slot-map', 'directory'];
   const checks = CHECKS.filter((name) => !left.includes(name));
-  const asked = { toml: fleet.toml, checks, args: ['--shard', 'shard1'], targets: ['shard:shard1'] };
+  const asked = { toml: at.fleet.toml, checks, args: ['--shard', 'shard1'], targets: ['shard:shard1'] };
   await expectDoctor(shardctl, asked, []);
-  expect(await shardctl.run(['doctor', '--shard', 'x'], { toml: fleet.toml })).toEqual({
+  expect(await shardctl.run(['doctor', '--shard', 'x'], { toml: at.fleet.toml })).toEqual({
     code: 1,
     out: '',
     err: 'shardctl: unknown shard "x"; known shards: shard0, shard1\n',
@@ -111,10 +98,10 @@ it('looks at one shard alone, without what compares shards', async () => {
 });
 
 it('knows a database under two names', async () => {
-  const proxy = await FaultProxy.start({ port: server.server.port });
+  const proxy = await FaultProxy.start({ port: at.server.port });
   try {
-    const [url] = fleet.shards;
-    await expectDoctor(shardctl, { toml: fleetToml(fleet, { urls: [url, proxy.url(url)] }) }, [
+    const [url] = at.fleet.shards;
+    await expectDoctor(shardctl, { toml: fleetToml(at.fleet, { urls: [url, proxy.url(url)] }) }, [
       [
         'error shard:shard1 same-database',
         'is the same database as shard:shard0, by another URL',
@@ -132,7 +119,7 @@ it('knows a database under two names', async () => {
 });
 
 it('counts what one process may open', async () => {
-  await expectDoctor(shardctl, { toml: fleetToml(fleet, { database: 'primary_pool_size = 32' }) }, [
+  await expectDoctor(shardctl, { toml: fleetToml(at.fleet, { database: 'primary_pool_size = 32' }) }, [
     [
       'error control connections',
       'one process may open 102 connections to the server of control, shard:shard0, shard:shard1, which takes 97 (max_connections = 100, 3 reserved)',
@@ -147,12 +134,12 @@ it('counts what one process may open', async () => {
 });
 
 it('counts what all processes that run may open', async () => {
-  await fleet.sql(
+  await at.fleet.sql(
     'control',
     `insert into _sharding_processes (process_id, name, revision, lease_until)
       select gen_random_uuid(), 'web:' || n, 0, now() + interval '1 minute' from generate_series(1, 6) n`,
   );
-  await expectDoctor(shardctl, { toml: fleet.toml }, [
+  await expectDoctor(shardctl, { toml: at.fleet.toml }, [
     [
       'warning control connections',
       'the 6 processes that run may open 108 connections to the server of control, shard:shard0, shard:shard1, which takes 97 (max_connections = 100, 3 reserved)',
@@ -162,9 +149,9 @@ it('counts what all processes that run may open', async () => {
 });
 
 it('counts what is open', async () => {
-  const held = await server.server.holdConnections(89);
+  const held = await at.server.holdConnections(89);
   try {
-    const { code, out } = await shardctl.run(['doctor'], { toml: fleet.toml });
+    const { code, out } = await shardctl.run(['doctor'], { toml: at.fleet.toml });
     expect({ code, out: out.replace(/\d+ connections are/, 'N connections are') }).toEqual({
       code: 1,
       out: [
@@ -182,7 +169,7 @@ it('counts what is open', async () => {
 });
 
 it('tells the shard whose encoding and order of text are others', async () => {
-  const { server: postgres } = server;
+  const { server: postgres } = at;
   await postgres.query(
     `create database latin template template0 encoding 'LATIN1' locale_provider icu icu_locale 'de' locale 'C'`,
   );
@@ -192,7 +179,7 @@ it('tells the shard whose encoding and order of text are others', async () => {
     [],
     'latin',
   );
-  const toml = fleetToml(fleet, { urls: [fleet.shards[0], postgres.url('latin')] });
+  const toml = fleetToml(at.fleet, { urls: [at.fleet.shards[0], postgres.url('latin')] });
   const { code, out } = await shardctl.run(['doctor'], { toml });
   expect(code).toBe(1);
   expect(out).toContain(
@@ -204,15 +191,15 @@ it('tells the shard whose encoding and order of text are others', async () => {
 });
 
 it('says what it could not look at', async () => {
-  await server.server.query(`create role reader login password 'secret'`);
-  const url = new URL(fleet.control);
+  await at.server.query(`create role reader login password 'secret'`);
+  const url = new URL(at.fleet.control);
   url.username = 'reader';
   const refused = (check: string, table: string): Said => [
     `warning control ${check}`,
     `could not be looked at: permission denied for table ${table} (42501)`,
     'give the role what it lacks, or try again when the server is less busy (--timeout)',
   ];
-  await expectDoctor(shardctl, { toml: fleetToml({ control: url.href, shards: fleet.shards }) }, [
+  await expectDoctor(shardctl, { toml: fleetToml({ control: url.href, shards: at.fleet.shards }) }, [
     refused('connections', '_sharding_processes'),
     refused('sequences', '_sharding_identities'),
     refused('slot-map', '_sharding_map'),
