@@ -1,7 +1,7 @@
-import { ShardingError, type ShardingErrorCode } from '@app/routing';
-import { askTarget } from './ask-target.js';
+import { ShardingError } from '@app/routing';
+import { askPlace } from './ask-place.js';
 import { failureOf } from './failure.js';
-import { controlTarget } from './targets.js';
+import type { noSlotMap } from '@app/sharding/operator';
 import type { Client } from 'pg';
 import type { Session } from './verb.js';
 
@@ -9,9 +9,7 @@ const LIMIT_MS = 15_000;
 /** Of the wait for an application that records a version. */
 export const LOCK_LIMIT_MS = 5000;
 
-const UNDEFINED_TABLE = '42P01';
 const LOCK_NOT_AVAILABLE = '55P03';
-const INSUFFICIENT_PRIVILEGE = '42501';
 
 /**
  * Asks the control database for its slot map.
@@ -19,32 +17,28 @@ const INSUFFICIENT_PRIVILEGE = '42501';
  * @throws ShardingError `invalid_topology` without a control database, `migrations_pending` where it has no slot map
  */
 export async function askSlotMap<T>(session: Session, work: (client: Client) => Promise<T>): Promise<T> {
-  const target = controlTarget(await session.settings());
+  const { controlPlace, noSlotMap } = await import('@app/sharding/operator');
+  const place = controlPlace(await session.settings());
   try {
-    return await askTarget(target, { limitMs: LIMIT_MS, signal: session.signal }, work);
+    return await askPlace(place, { limitMs: LIMIT_MS, signal: session.signal }, work);
   } catch (cause) {
-    throw slotMapFailure(cause);
+    throw slotMapFailure(cause, noSlotMap(failureOf(cause).code));
   }
 }
 
-function slotMapFailure(cause: unknown): unknown {
+function slotMapFailure(cause: unknown, known: ReturnType<typeof noSlotMap>): ShardingError {
+  if (cause instanceof ShardingError) return cause;
   const { code, message } = failureOf(cause);
-  const failure = (known: ShardingErrorCode, text: string) => new ShardingError(known, text, { cause });
-  switch (code) {
-    case UNDEFINED_TABLE:
-      return failure('migrations_pending', 'the control database has no slot map: run the migrations first');
-    case LOCK_NOT_AVAILABLE:
-      return failure(
-        'deadline_exceeded',
-        'another process records a slot map and does not end: try again later',
-      );
-    case INSUFFICIENT_PRIVILEGE:
-      return failure(
-        'shard_unavailable',
-        'the role may not use the slot map: grant select, insert on _sharding_map, and select on _sharding_slot_moves',
-      );
-    default:
-      if (cause instanceof ShardingError) return cause;
-      return failure('shard_unavailable', `the control database cannot be asked: ${message} (${code})`);
+  if (code === LOCK_NOT_AVAILABLE) {
+    return new ShardingError(
+      'deadline_exceeded',
+      'another process records a slot map and does not end: try again later',
+      { cause },
+    );
   }
+  return new ShardingError(
+    known?.code ?? 'shard_unavailable',
+    `the control database ${known?.reason ?? `cannot be asked: ${message} (${code})`}`,
+    { cause },
+  );
 }

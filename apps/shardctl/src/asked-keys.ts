@@ -1,4 +1,4 @@
-import { routingKeyProblem } from '@app/routing';
+import { routingKeyProblem, ShardedUuid, SlotUuid } from '@app/routing';
 import { UsageError } from './verb.js';
 import type { AskedKey } from './placement.js';
 
@@ -23,17 +23,21 @@ function integerKey(text: string): AskedKey {
   return { text: String(big), kind: 'integer', value: big };
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-([0-9a-f])[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-
 /** Version 7 names its shard, version 8 its slot. */
-function idKey(written: string): AskedKey {
-  const text = written.toLowerCase();
-  const version = UUID.exec(text)?.[1];
-  const slotUuid = version === '8' && text.charAt(17) === '0';
-  if (version !== '7' && !slotUuid) {
-    throw new UsageError(
-      `--uuid takes ids that route themselves, a ShardedUuid (version 7) or a SlotUuid (version 8), not ${JSON.stringify(written)}; without --uuid a UUID is a routing key like any other text`,
-    );
+function idKey(text: string): AskedKey {
+  const sharded = parsed(ShardedUuid, text);
+  if (sharded !== undefined) return { text: sharded, kind: 'sharded_uuid', value: sharded };
+  const slot = parsed(SlotUuid, text);
+  if (slot !== undefined) return { text: slot, kind: 'slot_uuid', value: slot };
+  throw new UsageError(
+    `--uuid takes ids that route themselves, a ShardedUuid (version 7) or a SlotUuid (version 8), not ${JSON.stringify(text)}; without --uuid a UUID is a routing key like any other text`,
+  );
+}
+
+function parsed(ids: { parse(text: string): string }, text: string): string | undefined {
+  try {
+    return ids.parse(text);
+  } catch {
+    return undefined;
   }
-  return { text, kind: slotUuid ? 'slot_uuid' : 'sharded_uuid', value: text };
 }

@@ -1,7 +1,6 @@
-import { askTarget } from './ask-target.js';
+import { askPlace } from './ask-place.js';
 import { failureOf, type Failure } from './failure.js';
-import type { SchemaDifference, ShardSchema } from '@app/sharding/operator';
-import type { ShardTarget } from './targets.js';
+import type { SchemaDifference, ShardPlace, ShardSchema } from '@app/sharding/operator';
 
 /** What a comparison of the shards has found. */
 export interface SchemaComparison {
@@ -30,12 +29,12 @@ const QUERY_CANCELED = '57014';
 
 /** Reads the catalogs of all shards and compares those that could be read. */
 export async function compareSchemas(
-  targets: readonly ShardTarget[],
+  places: readonly ShardPlace[],
   { limitMs, signal }: CompareOptions,
 ): Promise<SchemaComparison> {
   const { fanOut, readSchema, schemaDifferences } = await import('@app/sharding/operator');
-  const outcomes = await fanOut(targets, WIDTH, (target) =>
-    askTarget(target, { limitMs, signal }, (client) => readSchema(client, limitMs)),
+  const outcomes = await fanOut(places, WIDTH, (place) =>
+    askPlace(place, { limitMs, signal }, (client) => readSchema(client, limitMs)),
   );
   signal.throwIfAborted();
   const schemas: ShardSchema[] = [];

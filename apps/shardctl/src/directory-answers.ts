@@ -1,54 +1,85 @@
-import { askTarget } from './ask-target.js';
+import { askPlace } from './ask-place.js';
 import { failureOf, type Failure } from './failure.js';
-import { controlTarget } from './targets.js';
+import type { ShardingError } from '@app/routing';
 import type { ShardingSettings } from '@app/sharding/config';
-import type { FoundRow } from '@app/sharding/operator';
-import type { AskedKey, PinFound } from './placement.js';
+import type { FoundRow, Pin, PinVerdict } from '@app/sharding/operator';
+import type { AskedKey, PlacementRules } from './placement.js';
 import type { Client } from 'pg';
+
+/** What the directory says of one key. */
+export interface KeyAnswer {
+  /** Undefined: it has no row. */
+  readonly row: { readonly pin: Pin; readonly verdict: PinVerdict } | undefined;
+  /** Why the key is refused whatever the slot map says. */
+  readonly refusal: ShardingError | undefined;
+}
 
 /** What the directory says of the keys that were asked. */
 export interface DirectoryAnswers {
   /** `off`: the configuration does not route by it. */
   readonly state: 'off' | 'asked' | 'unavailable';
   readonly error: Failure | null;
-  readonly pins: ReadonlyMap<string, PinFound>;
+  readonly answers: ReadonlyMap<string, KeyAnswer>;
   readonly shardsOfSlots: ReadonlyMap<number, readonly string[]>;
 }
 
+export interface DirectoryQuestions {
+  readonly keys: readonly AskedKey[];
+  readonly slots: readonly number[];
+  readonly rules: PlacementRules;
+}
+
 const LIMIT_MS = 2000;
-const SILENT = { error: null, pins: new Map<never, never>(), shardsOfSlots: new Map<never, never>() };
+const SILENT = { error: null, answers: new Map<never, never>(), shardsOfSlots: new Map<never, never>() };
 
 /** Asks the directory of the control database, where the configuration routes by it; never rejects but when interrupted. */
 export async function askDirectory(
   settings: ShardingSettings,
-  questions: { readonly keys: readonly AskedKey[]; readonly slots: readonly number[] },
+  { keys, slots, rules }: DirectoryQuestions,
   signal: AbortSignal,
 ): Promise<DirectoryAnswers> {
-  const texts = questions.keys.filter(({ kind }) => kind === 'text').map(({ text }) => text);
+  const texts = keys.filter(({ kind }) => kind === 'text').map(({ text }) => text);
   if (!settings.directory.enabled) return { state: 'off', ...SILENT };
-  if (texts.length + questions.slots.length === 0) return { state: 'asked', ...SILENT };
+  if (texts.length + slots.length === 0) return { state: 'asked', ...SILENT };
+  const { controlPlace, noDirectory } = await import('@app/sharding/operator');
   try {
-    return await askTarget(controlTarget(settings), { limitMs: LIMIT_MS, signal }, async (client) => ({
+    return await askPlace(controlPlace(settings), { limitMs: LIMIT_MS, signal }, async (client) => ({
       state: 'asked',
       error: null,
-      pins: await pinsOf(client, texts),
-      shardsOfSlots: await shardsOf(client, questions.slots),
+      answers: await answersOf(client, texts, rules),
+      shardsOfSlots: await shardsOf(client, slots),
     }));
   } catch (error) {
     signal.throwIfAborted();
-    return { state: 'unavailable', ...SILENT, error: withoutTables(failureOf(error)) };
+    const refusal = noDirectory(failureOf(error).code, error);
+    return { state: 'unavailable', ...SILENT, error: failureOf(refusal ?? error) };
   }
 }
 
-async function pinsOf(client: Client, keys: readonly string[]): Promise<Map<string, PinFound>> {
-  const { FIND_PIN } = await import('@app/sharding/operator');
-  const pins = new Map<string, PinFound>();
-  for (const key of keys) {
-    const { rows } = await client.query<FoundRow>(FIND_PIN, [key]);
-    const [row] = rows;
-    if (row?.pinned) pins.set(key, { shard: row.shard_name ?? undefined, group: row.group_id ?? undefined });
-  }
-  return pins;
+async function answersOf(
+  client: Client,
+  keys: readonly string[],
+  rules: PlacementRules,
+): Promise<Map<string, KeyAnswer>> {
+  const answers = new Map<string, KeyAnswer>();
+  for (const key of keys) answers.set(key, await answerOf(client, key, rules));
+  return answers;
+}
+
+async function answerOf(
+  client: Client,
+  key: string,
+  { topology, group }: PlacementRules,
+): Promise<KeyAnswer> {
+  const { FIND_PIN, judgePin, refusedPin, tooLong } = await import('@app/sharding/operator');
+  const refusal = tooLong(key);
+  if (refusal) return { row: undefined, refusal };
+  const { rows } = await client.query<FoundRow>(FIND_PIN, [key]);
+  const [found] = rows;
+  if (!found?.pinned) return { row: undefined, refusal: undefined };
+  const pin: Pin = { shard: found.shard_name ?? undefined, group: found.group_id ?? undefined };
+  const verdict = judgePin(pin, group, topology);
+  return { row: { pin, verdict }, refusal: refusedPin(key, pin, verdict) };
 }
 
 async function shardsOf(client: Client, slots: readonly number[]): Promise<Map<number, string[]>> {
@@ -62,10 +93,4 @@ async function shardsOf(client: Client, slots: readonly number[]): Promise<Map<n
     );
   }
   return shards;
-}
-
-/** The control database answers and has no directory. */
-function withoutTables(failure: Failure): Failure {
-  if (failure.code !== '42P01') return failure;
-  return { code: 'migrations_pending', message: 'the control database has no directory: run the migrations' };
 }

@@ -1,32 +1,26 @@
 import { userInfo } from 'node:os';
 import { ShardingError } from '@app/routing';
 import { failureOf } from './failure.js';
-import { controlTarget } from './targets.js';
 import type { ShardingSettings } from '@app/sharding/config';
 import type { Pins } from '@app/sharding/operator';
 
 /**
  * Lends the pins of the deployment to `work`.
  *
- * @throws ShardingError `invalid_topology` without a control database, `migrations_pending` where it has no directory
+ * @throws ShardingError `invalid_topology` without a control database, `migrations_pending` where it has no directory,
+ *   `directory_unavailable` where the role may not use it
  */
 export async function withPinsOf<T>(
   settings: ShardingSettings,
   work: (pins: Pins) => Promise<T>,
 ): Promise<T> {
-  controlTarget(settings);
-  const { withPins } = await import('@app/sharding/operator');
+  const { controlPlace, noDirectory, withPins } = await import('@app/sharding/operator');
+  controlPlace(settings);
   try {
     return await withPins(settings, work);
   } catch (error) {
-    if (!(error instanceof ShardingError) && failureOf(error).code === '42P01') {
-      throw new ShardingError(
-        'migrations_pending',
-        'the control database has no directory: run the migrations first',
-        { cause: error },
-      );
-    }
-    throw error;
+    if (error instanceof ShardingError) throw error;
+    throw noDirectory(failureOf(error).code, error) ?? error;
   }
 }
 

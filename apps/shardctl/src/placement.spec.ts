@@ -1,16 +1,20 @@
 import { describe, expect, it } from '@jest/globals';
 import { createTopology } from '@app/routing';
+import { judgePin, refusedPin } from '@app/sharding/operator';
 import { askedKeys } from './asked-keys.js';
-import { placeId, placeKey, type AskedKey, type PinFound } from './placement.js';
+import { placeId, placeKey, type AskedKey } from './placement.js';
+import type { KeyAnswer } from './directory-answers.js';
 
 const topology = createTopology([{ name: 'a' }, { name: 'b' }, { name: 'eu', group: 1 }]);
 const acme: AskedKey = { text: 'acme', kind: 'text', value: 'acme' }; // slot 7695, of shard a
 
-/** What a row of the directory says, as `shard/group`. */
-function row(text: string): { pin: PinFound | undefined } {
-  if (text === '') return { pin: undefined };
+/** The answer for a row of the directory, written as `shard/group`. */
+function row(text: string, stated: number | undefined): KeyAnswer {
+  if (text === '') return { row: undefined, refusal: undefined };
   const [shard, group] = text.split('/');
-  return { pin: { shard: shard || undefined, group: group ? Number(group) : undefined } };
+  const pin = { shard: shard || undefined, group: group ? Number(group) : undefined };
+  const verdict = judgePin(pin, stated, topology);
+  return { row: { pin, verdict }, refusal: refusedPin('acme', pin, verdict) };
 }
 
 describe('a key', () => {
@@ -30,7 +34,7 @@ describe('a key', () => {
     ['b/0', 1, 1, 'eu', 'hash', 'its directory row says group 0, which is ignored'],
     ['/1', 0, 0, 'a', 'hash', 'its directory row says group 1, which is ignored'],
   ])('with row %j and group %s lives in %i on %s (%s)', (text, group, wanted, shard, reason, note) => {
-    expect(placeKey(acme, { topology, group }, row(text))).toMatchObject({
+    expect(placeKey(acme, { topology, group }, row(text, group))).toMatchObject({
       slot: 7695,
       group: wanted,
       shard,
@@ -47,7 +51,10 @@ describe('a key', () => {
     ['/7', undefined, 'invalid_pin'],
     ['', 7, 'out_of_topology'],
   ])('with row %j and group %s has no shard (%s)', (text, group, code) => {
-    expect(placeKey(acme, { topology, group }, row(text))).toMatchObject({ shard: null, error: { code } });
+    expect(placeKey(acme, { topology, group }, row(text, group))).toMatchObject({
+      shard: null,
+      error: { code },
+    });
   });
 
   it('has its own slot as an integer', () => {

@@ -1,9 +1,9 @@
 import { ShardingError } from '@app/routing';
-import { askTarget } from './ask-target.js';
+import { askPlace } from './ask-place.js';
 import { failureOf, type Failure } from './failure.js';
+import type { ShardPlace } from '@app/sharding/operator';
 import type { Client } from 'pg';
 import type { Rows } from './one-statement.js';
-import type { ShardTarget } from './targets.js';
 
 /** How a statement runs on every shard. */
 export interface QueryPlan {
@@ -25,17 +25,17 @@ const WIDTH = 8;
 /** To connect, and for the words around the statement. */
 const AROUND_MS = 5000;
 
-/** Runs one statement on every target, each in a transaction of its own; one that fails stops no other. */
+/** Runs one statement on every shard, each in a transaction of its own; one that fails stops no other. */
 export async function queryShards(
-  targets: readonly ShardTarget[],
+  places: readonly ShardPlace[],
   plan: QueryPlan,
   signal: AbortSignal,
 ): Promise<ShardAnswer[]> {
   const { fanOut } = await import('@app/sharding/operator');
   const limitMs = plan.timeoutMs + AROUND_MS;
-  const outcomes = await fanOut(targets, WIDTH, (target) => {
+  const outcomes = await fanOut(places, WIDTH, (place) => {
     const sent: Sent = { commit: false };
-    return askTarget(target, { limitMs, signal }, (client) => inTransaction(client, plan, sent)).catch(
+    return askPlace(place, { limitMs, signal }, (client) => inTransaction(client, plan, sent)).catch(
       (error: unknown) => {
         throw sent.commit ? commitFailure(error) : error;
       },

@@ -95,7 +95,7 @@ it.each([['history'], ['accept', '--yes']])(
     ).toEqual({
       code: 1,
       out: '',
-      err: 'shardctl: the control database has no slot map: run the migrations first\n',
+      err: 'shardctl: the control database has no slot map: run the migrations (shardctl migrate, or migrate())\n',
     });
   },
 );

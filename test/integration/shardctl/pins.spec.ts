@@ -177,10 +177,23 @@ it.each([['pins'], ['pin', 'acme', 'shard0'], ['unpin', 'acme'], ['place', 'acme
     expect(await run(args, tomlOf({ control, shards: place.shards }))).toEqual({
       code: 1,
       out: '',
-      err: 'shardctl: the control database has no directory: run the migrations first\n',
+      err: 'shardctl: the control database has no directory: run the migrations (shardctl migrate, or migrate())\n',
     });
   },
 );
+
+it('says that the role may not use the directory', async () => {
+  const role = `reader_${process.pid}`;
+  await TestCluster.attach().query(`create role ${role} login password 'secret'`);
+  const url = new URL(place.control);
+  url.username = role;
+  const said = `shardctl: this role may not use the directory: grant it select on the _sharding_ tables of control, and what it changes them by\n`;
+  expect(await run(['pins'], tomlOf({ control: url.href, shards: place.shards }))).toEqual({
+    code: 1,
+    out: '',
+    err: said,
+  });
+});
 
 it('leaves no connection behind', async () => {
   await run(['pins']);

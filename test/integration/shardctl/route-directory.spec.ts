@@ -47,8 +47,7 @@ describe('with the directory', () => {
             reason: 'pin',
             error: {
               code: 'invalid_pin',
-              message:
-                'its directory row names shard "shard9", which is not configured: its requests are refused; mend the row',
+              message: `the directory's row of routing key "ghost" names shard "shard9", which is not configured: correct the row`,
             },
           }),
           routed({ key: 'plain', slot: slotOf('plain'), shard: 'shard1' }),
@@ -140,7 +139,7 @@ describe('with the directory', () => {
     const { code, err } = await shardctl.run(['route', 'acme'], { toml });
     expect({ code, err }).toEqual({
       code: 1,
-      err: 'shardctl: the directory could not be asked (migrations_pending: the control database has no directory: run the migrations); pins and groups in it are not considered\n',
+      err: 'shardctl: the directory could not be asked (migrations_pending: the control database has no directory: run the migrations (shardctl migrate, or migrate())); pins and groups in it are not considered\n',
     });
   });
 

@@ -119,7 +119,7 @@ describe('by the bits of an id', () => {
       err: '',
       out: [
         'key                                   slot  group  shard  why',
-        `${id}  -        63  -      id bits (63,63); of 2023-06-30T03:34:18.518Z; error: no shard has the identifier (63,63); shardctl topology lists those there are`,
+        `${id}  -        63  -      id bits (63,63); of 2023-06-30T03:34:18.518Z; error: no shard has the identifier (63,63): group 63 has no shards; configure it, or check where the id comes from`,
         '',
       ].join('\n'),
     });

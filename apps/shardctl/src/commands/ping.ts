@@ -1,8 +1,7 @@
 import { Option } from 'commander';
 import { seconds, shardOption } from '../arguments.js';
 import { table } from '../output/table.js';
-import { ping as pingOne, pongs, type Pong } from '../ping-targets.js';
-import { allTargets, targetsOfShard } from '../targets.js';
+import { ping as pingOne, pongs, type Pong } from '../ping-places.js';
 import type { Style } from '../output/style.js';
 import type { Verb } from '../verb.js';
 
@@ -28,11 +27,11 @@ export const ping: Verb<PingOptions> = {
     ['ping --shard shard0 --timeout 1 --json', 'one shard, impatiently'],
   ],
   async run({ options: { shard, timeout } }, session) {
-    const settings = await session.settings();
-    const targets = shard === undefined ? allTargets(settings) : targetsOfShard(settings, shard);
+    const { placesOf } = await import('@app/sharding/operator');
+    const places = placesOf(await session.settings(), shard);
     const limitMs = Math.ceil(timeout * 1000);
-    const answers = await Promise.all(targets.map((target) => pingOne(target, limitMs, session.signal)));
-    const found = pongs(answers);
+    const answers = await Promise.all(places.map((place) => pingOne(place, limitMs, session.signal)));
+    const found = await pongs(answers);
     return {
       json: { targets: found },
       text: (style) => pongsTable(found, style),

@@ -2,7 +2,6 @@ import { Option } from 'commander';
 import { seconds, shardOption, wholeNumber } from '../arguments.js';
 import { answersText, merge, mergedText, objects, type Merged } from '../output/query-answers.js';
 import { queryShards, type QueryPlan, type ShardAnswer } from '../query-shards.js';
-import { shardTargets } from '../targets.js';
 import { UsageError, type Report, type Verb } from '../verb.js';
 
 interface QueryOptions {
@@ -39,14 +38,15 @@ export const query: Verb<QueryOptions> = {
   ],
   async run({ args: [sql = ''], options }, session) {
     await assertOneStatement(sql);
-    const targets = shardTargets(await session.settings(), options.shard);
+    const { shardPlaces } = await import('@app/sharding/operator');
+    const places = shardPlaces(await session.settings(), options.shard);
     const plan: QueryPlan = {
       sql,
       mode: options.write ? 'write' : 'readonly',
       limit: options.limit,
       timeoutMs: Math.ceil(options.timeout * 1000),
     };
-    const answers = await queryShards(targets, plan, session.signal);
+    const answers = await queryShards(places, plan, session.signal);
     return options.merge ? mergedReport(answers) : report(answers);
   },
 };

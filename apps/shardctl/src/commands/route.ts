@@ -40,7 +40,7 @@ export const route: Verb<RouteOptions> = {
     const settings = await session.settings();
     const rules = { topology: settings.topology, group: options.group };
     const slots = keys.filter(({ kind }) => kind === 'slot_uuid').map(({ text }) => SlotUuid.slot(text));
-    const directory = await askDirectory(settings, { keys, slots }, session.signal);
+    const directory = await askDirectory(settings, { keys, slots, rules }, session.signal);
     const routes = keys.map((key) => place(key, rules, directory));
     const failed = directory.state === 'unavailable' || routes.some(({ error }) => error !== null);
     return {
@@ -60,16 +60,12 @@ function formOf({ int, uuid }: RouteOptions): KeyForm {
 function place(
   key: AskedKey,
   rules: PlacementRules,
-  { state, pins, shardsOfSlots }: DirectoryAnswers,
+  { answers, shardsOfSlots }: DirectoryAnswers,
 ): Placement {
   if (key.kind === 'slot_uuid' || key.kind === 'sharded_uuid') {
     return placeId(key, rules, (slot) => shardsOfSlots.get(slot) ?? []);
   }
-  return placeKey(
-    key,
-    rules,
-    state === 'asked' && key.kind === 'text' ? { pin: pins.get(key.text) } : undefined,
-  );
+  return placeKey(key, rules, key.kind === 'text' ? answers.get(key.text) : undefined);
 }
 
 const REASONS = {

@@ -2,7 +2,6 @@ import { Option } from 'commander';
 import { seconds, shardOption } from '../arguments.js';
 import { compareSchemas } from '../compare-schemas.js';
 import { comparisonText } from '../output/schema-text.js';
-import { shardTargets } from '../targets.js';
 import { UsageError, type Verb } from '../verb.js';
 
 interface DiffOptions {
@@ -32,11 +31,11 @@ export const schema: Verb<DiffOptions> = {
   ],
   async run({ args: [what], options: { shard, timeout } }, session) {
     if (what !== 'diff') throw new UsageError('the only word behind schema is diff: shardctl schema diff');
+    const { differencesOf, shardPlaces } = await import('@app/sharding/operator');
     const settings = await session.settings();
     if (shard !== undefined) settings.topology.byName(shard);
     const limitMs = Math.ceil(timeout * 1000);
-    const all = await compareSchemas(shardTargets(settings), { limitMs, signal: session.signal });
-    const { differencesOf } = await import('@app/sharding/operator');
+    const all = await compareSchemas(shardPlaces(settings), { limitMs, signal: session.signal });
     const found = shard === undefined ? all : { ...all, differences: differencesOf(shard, all.differences) };
     const { compared, failed, differences } = found;
     return {

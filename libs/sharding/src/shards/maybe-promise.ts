@@ -1,5 +1,6 @@
-/** A value that is there, or one that is waited for. */
-export type MaybePromise<T> = T | Promise<T>;
+import type { MaybePromise } from '@app/routing';
+
+export type { MaybePromise };
 
 /** The result of `work` as a promise, also of what it throws at once; no promise more than it makes itself. */
 export function promised<T>(work: () => MaybePromise<T>): Promise<T> {

@@ -2,7 +2,7 @@ import type { MigrationTarget } from '../../migrations/migration-target.js';
 import type { ShardingSettings } from '../../sharding.settings.js';
 import type { CheckName, Verdict } from './finding.js';
 import type { Look } from './look.js';
-import type { Place } from './place.js';
+import type { Place } from '../place.js';
 import type { ServerAnswer } from './probe.js';
 
 /** What a judge may know beside its own facts. */

@@ -1,16 +1,17 @@
 import { fanOut } from '../../shards/fan-out.js';
 import { migrationTargets, type MigrationTarget } from '../../migrations/migration-target.js';
-import { askWay, type AskLimits } from './ask-way.js';
+import { askWay } from '../ask-way.js';
+import { placesOf, waysOf, type Place, type Way } from '../place.js';
 import { ALL_CHECKS } from './checks/all-checks.js';
 import { unreachable, type Failure } from './checks/reachability.js';
 import { sorted, type CheckName, type Finding } from './finding.js';
 import { Look } from './look.js';
-import { placesOf, waysOf, type Place, type Way } from './place.js';
+import { looking, type LookLimits } from './look-limits.js';
 import { probe, type ServerAnswer } from './probe.js';
 import type { ShardingSettings } from '../../sharding.settings.js';
 import type { Check, DoctorContext, Found, TenantRules } from './check.js';
 
-export interface DoctorOptions extends AskLimits {
+export interface DoctorOptions extends LookLimits {
   /** This shard only; comparisons between shards and the control database are left out. */
   readonly shard?: string | undefined;
   readonly rules: TenantRules;
@@ -129,7 +130,7 @@ interface Circumstances {
 async function lookAt(way: Way, checks: readonly Check[], { context, options }: Circumstances) {
   const answers = new Map<Check, unknown>();
   const failures: Finding[] = [];
-  await askWay(way, options, async (client) => {
+  await askWay(way, looking(options), async (client) => {
     const look = new Look(client, options.limitMs);
     for (const check of checks) {
       try {

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { hasTable } from './catalog/has-table.js';
 import type { Look, Read } from './look.js';
 
 /** Rows of the directory that say the same. */
@@ -51,12 +52,7 @@ function behind(living: readonly LivingProcess[], revision: number | undefined):
   return living.filter((one) => revision !== undefined && one.revision < revision);
 }
 
-const hasDirectory: Read<boolean> = async (client) => {
-  const { rows } = await client.query<{ found: boolean }>(
-    `select to_regclass('_sharding_directory') is not null as found`,
-  );
-  return rows[0]?.found ?? false;
-};
+const hasDirectory: Read<boolean> = (client) => hasTable(client, '_sharding_directory');
 
 const revisionOf: Read<number | undefined> = async (client) => {
   const { rows } = await client.query<{ revision: string }>('select revision from _sharding_revision');

@@ -1,4 +1,4 @@
-import { readOnly } from './ask-way.js';
+import { readOnly } from '../../shards/read-only.js';
 import type pg from 'pg';
 
 export type Read<T> = (client: pg.Client) => Promise<T>;
@@ -16,7 +16,7 @@ export class Look {
   read<T>(question: Read<T>): Promise<T> {
     const known = this.#answers.get(question) as Promise<T> | undefined;
     if (known) return known;
-    const answer = readOnly(this.client, this.limitMs, () => question(this.client));
+    const answer = readOnly(this.client, () => question(this.client), this.limitMs);
     this.#answers.set(question, answer);
     return answer;
   }
@@ -26,12 +26,7 @@ export class Look {
    *
    * @param question is given the bound of each of its statements
    */
-  async alone<T>(question: (client: pg.Client, limitMs: number) => Promise<T>): Promise<T> {
-    try {
-      return await question(this.client, this.limitMs);
-    } catch (error) {
-      await this.client.query('rollback').catch(() => undefined); // the connection is lost: the first error says so
-      throw error;
-    }
+  alone<T>(question: (client: pg.Client, limitMs: number) => Promise<T>): Promise<T> {
+    return question(this.client, this.limitMs);
   }
 }

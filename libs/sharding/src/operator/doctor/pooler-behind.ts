@@ -1,6 +1,8 @@
-import { askWay, backendKey, type AskLimits } from './ask-way.js';
+import { readOnly } from '../../shards/read-only.js';
+import { askWay, backendKey } from '../ask-way.js';
+import { looking, type LookLimits } from './look-limits.js';
 import type pg from 'pg';
-import type { Way } from './place.js';
+import type { Way } from '../place.js';
 
 /** What stands before a server; `unknown`: a pooler that shows nothing of its mode. */
 export type PoolerFound = 'none' | 'session' | 'transaction' | 'unknown';
@@ -15,19 +17,19 @@ const LIMIT_MS = 2000;
 export async function poolerBehind(
   client: pg.Client,
   way: Way,
-  { limitMs, signal }: AskLimits,
+  { limitMs, signal }: LookLimits,
 ): Promise<PoolerFound> {
   const session = await sessionOf(client);
   if (session === backendKey(client).processID) return 'none';
   if ((await sessionOf(client)) !== session) return 'transaction';
   const limits = { limitMs: Math.min(limitMs, LIMIT_MS), signal };
-  return askWay(way, limits, async (other) => {
-    await other.query('start transaction read only');
+  const mode = async (other: pg.Client) => {
     const taken = (await sessionOf(other)) === session; // of the first, which is still connected
-    const mode = taken || (await sessionOf(client)) !== session ? 'transaction' : 'session';
-    await other.query('rollback');
-    return mode;
-  }).catch(() => 'unknown' as const);
+    return taken || (await sessionOf(client)) !== session ? 'transaction' : 'session';
+  };
+  return askWay(way, looking(limits), (other) => readOnly(other, () => mode(other))).catch(
+    () => 'unknown' as const,
+  );
 }
 
 async function sessionOf(client: pg.Client): Promise<number | undefined> {

@@ -1,3 +1,4 @@
+import { RESERVED } from '../../shards/connection-budget.js';
 import type { Read } from './look.js';
 
 /** What a server says of itself and of one database. */
@@ -58,8 +59,7 @@ const serverRow: Read<Row> = async (client) => {
       case d.fields ->> 'datlocprovider' when 'i' then 'icu' when 'b' then 'builtin' else 'libc' end as provider,
       coalesce(d.fields ->> 'datlocale', d.fields ->> 'daticulocale') as locale,
       current_setting('max_connections')::int as "maxConnections",
-      current_setting('superuser_reserved_connections')::int
-        + coalesce(current_setting('reserved_connections', true)::int, 0) as reserved,
+      ${RESERVED} as reserved,
       (select count(*)::int from pg_stat_activity where backend_type = 'client backend') as used,
       (case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end)::text as lsn,
       (extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp()) * 1000)::float8 as "ageMs",

@@ -1,7 +1,7 @@
 import { indexFacts, type IndexFacts } from './catalog/index-facts.js';
 import { tableFacts, type TableFacts } from './catalog/table-facts.js';
 import type { Look } from './look.js';
-import type { Place } from './place.js';
+import type { Place } from '../place.js';
 
 /** Tables of a shard with their indexes. */
 export interface IndexedTables {

@@ -1,3 +1,4 @@
+import { readOnly } from '../../shards/read-only.js';
 import {
   COLLATIONS,
   DATABASE,
@@ -49,14 +50,14 @@ const PINNED = `select set_config(name, value, true) from (values
  * @param limitMs of each statement
  * @throws the driver's error
  */
-export async function readSchema(client: pg.Client, limitMs: number): Promise<SchemaObject[]> {
-  await client.query('start transaction isolation level repeatable read, read only');
-  await client.query(PINNED, [`${limitMs}ms`]);
-  const objects: SchemaObject[] = [];
-  for (const statement of CATALOGS) {
-    const { rows } = await client.query<SchemaObject>(statement);
-    objects.push(...rows);
-  }
-  await client.query('rollback');
-  return objects;
+export function readSchema(client: pg.Client, limitMs: number): Promise<SchemaObject[]> {
+  return readOnly(client, async () => {
+    await client.query(PINNED, [`${limitMs}ms`]);
+    const objects: SchemaObject[] = [];
+    for (const statement of CATALOGS) {
+      const { rows } = await client.query<SchemaObject>(statement);
+      objects.push(...rows);
+    }
+    return objects;
+  });
 }

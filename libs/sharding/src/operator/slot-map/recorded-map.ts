@@ -1,4 +1,5 @@
 import { ShardingError, type Topology } from '@app/routing';
+import { readOnly } from '../../shards/read-only.js';
 import {
   allVersions,
   lockMap,
@@ -63,10 +64,9 @@ export async function acceptMap(
   return newest + 1;
 }
 
-async function readMaps(client: pg.Client) {
-  await client.query('begin transaction isolation level repeatable read, read only');
-  const versions = await allVersions(client);
-  const moves = versions.length > 0 ? await verifiedMoves(client) : [];
-  await client.query('commit');
-  return { versions, moves };
+function readMaps(client: pg.Client) {
+  return readOnly(client, async () => {
+    const versions = await allVersions(client);
+    return { versions, moves: versions.length > 0 ? await verifiedMoves(client) : [] };
+  });
 }

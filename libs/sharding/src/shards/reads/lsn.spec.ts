@@ -1,6 +1,6 @@
 import { expect, it, test } from '@jest/globals';
 import fc from 'fast-check';
-import { parseLsn } from './lsn.js';
+import { bytesBehind, parseLsn } from './lsn.js';
 
 test.each([
   ['0/0', 0n],
@@ -43,3 +43,15 @@ it('keeps the order of positions, also across 32 bits', () => {
     }),
   );
 });
+
+test.each([
+  ['0/10', '0/10', 0],
+  ['0/20', '0/10', 0], // it was asked later
+  ['0/F0', '0/FF', 15],
+  ['0/FFFFFFFF', '1/0', 1],
+  ['0', '1/0', undefined],
+  [null, '1/0', undefined],
+  ['0/1', undefined, undefined],
+])('what is replayed up to %s and written up to %s is %s bytes behind', (replayed, written, bytes) =>
+  expect(bytesBehind(replayed, written)).toBe(bytes),
+);

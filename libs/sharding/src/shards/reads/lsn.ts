@@ -9,3 +9,10 @@ export function parseLsn(text: unknown): Lsn | undefined {
   if (high === undefined || low === undefined) return undefined;
   return (BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`);
 }
+
+/** How much of the log that is written is not replayed, in bytes; undefined where either position is not known. */
+export function bytesBehind(replayed: unknown, written: unknown): number | undefined {
+  const [own, its] = [parseLsn(replayed), parseLsn(written)];
+  if (own === undefined || its === undefined) return undefined;
+  return its > own ? Number(its - own) : 0;
+}

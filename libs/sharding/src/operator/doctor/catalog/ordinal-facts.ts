@@ -1,3 +1,4 @@
+import { hasTable } from './has-table.js';
 import type { Read } from '../look.js';
 
 /** Which generated ids a shard may use: `ordinal + 1` modulo `stride`. */
@@ -9,10 +10,7 @@ export interface OrdinalFacts {
 
 /** On the control database those of all shards; without one each shard has its own. */
 export const ordinalFacts: Read<OrdinalFacts[]> = async (client) => {
-  const { rows: found } = await client.query<{ found: boolean }>(
-    `select to_regclass('_sharding_identities') is not null as found`,
-  );
-  if (!found[0]?.found) return [];
+  if (!(await hasTable(client, '_sharding_identities'))) return [];
   const { rows } = await client.query<OrdinalFacts>(
     'select shard_name as shard, ordinal, stride from _sharding_identities order by shard_name',
   );

@@ -1,7 +1,8 @@
-import { totalMaxConnections } from '../../../shards/connection-budget.js';
+import { SHORT_CONNECTIONS, totalMaxConnections } from '../../../shards/connection-budget.js';
+import { hasTable } from '../catalog/has-table.js';
 import { check, type DoctorContext } from '../check.js';
 import type { Verdict } from '../finding.js';
-import type { Place } from '../place.js';
+import type { Place } from '../../place.js';
 import type { Read } from '../look.js';
 
 /** One server and what this deployment wants of it. */
@@ -34,21 +35,21 @@ export const connections = check<number>({
 
 /** Processes that follow the directory; 0 where there is none. */
 const livingProcesses: Read<number> = async (client) => {
-  const { rows: found } = await client.query<{ found: boolean }>(
-    `select to_regclass('_sharding_processes') is not null as found`,
-  );
-  if (!found[0]?.found) return 0;
+  if (!(await hasTable(client, '_sharding_processes'))) return 0;
   const { rows } = await client.query<{ count: number }>(
     'select count(*)::int as count from _sharding_processes where lease_until > now()',
   );
   return rows[0]?.count ?? 0;
 };
 
-/** Of each database outside of its pool: two at most for a short time; one to watch a replica, and one to listen, for long. */
+/** Of each database outside of its pool: a few for a short time; one to watch a replica, and one to listen, for long. */
 function budgeted({ settings, role, label, isControl }: Place, { places, settings: all }: DoctorContext) {
   const watched = role === 'replica' || places.some((other) => other.label === `${label}:replica`);
   const listens = isControl && role === 'primary' && all.directory.enabled;
-  return { poolSize: settings.poolSize, dedicatedConnections: 2 + Number(watched) + Number(listens) };
+  return {
+    poolSize: settings.poolSize,
+    dedicatedConnections: SHORT_CONNECTIONS + Number(watched) + Number(listens),
+  };
 }
 
 function budgetsOf(context: DoctorContext): ServerBudget[] {

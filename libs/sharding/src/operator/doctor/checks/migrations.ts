@@ -7,7 +7,7 @@ import {
 import { check, type DoctorContext } from '../check.js';
 import type { MigrationTarget } from '../../../migrations/migration-target.js';
 import type { Verdict } from '../finding.js';
-import type { Place } from '../place.js';
+import type { Place } from '../../place.js';
 
 /** Every database has the migrations of this code and this library, and no others. */
 export const migrations = check<Applied>({

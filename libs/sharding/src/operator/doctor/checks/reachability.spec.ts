@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { unreachable } from './reachability.js';
-import type { Way } from '../place.js';
+import type { Way } from '../../place.js';
 
 const way = (name: Way['name']) => ({ name, place: { label: 'shard:a' } }) as Way;
 

@@ -1,5 +1,5 @@
 import type { Verdict } from '../finding.js';
-import type { Way } from '../place.js';
+import type { Way } from '../../place.js';
 
 /** Why something failed, made safe to print. */
 export interface Failure {

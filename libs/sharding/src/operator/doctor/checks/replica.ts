@@ -1,3 +1,4 @@
+import { bytesBehind } from '../../../shards/reads/lsn.js';
 import { check } from '../check.js';
 import type { Verdict } from '../finding.js';
 import type { ServerFacts } from '../server-facts.js';
@@ -86,16 +87,4 @@ function late({ target, maxLagMs, replica: { ageMs } }: ReplicaCase, behind: num
       remedy: 'see its load, its disk and its network, and queries on it that hold up the replay',
     },
   ];
-}
-
-function bytesBehind(replayed: string | null, written: string | null | undefined): number | undefined {
-  const [own, its] = [position(replayed), position(written)];
-  return own === undefined || its === undefined ? undefined : Math.max(0, its - own);
-}
-
-/** `16/B374D848` in bytes; exact up to 8 PiB. */
-function position(lsn: string | null | undefined): number | undefined {
-  const [high, low] = (lsn ?? '').split('/');
-  if (!high || !low) return undefined;
-  return Number.parseInt(high, 16) * 2 ** 32 + Number.parseInt(low, 16);
 }

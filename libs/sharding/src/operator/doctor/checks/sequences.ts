@@ -5,7 +5,7 @@ import { check } from '../check.js';
 import { shardedNames } from '../sharded-tables.js';
 import type { Verdict } from '../finding.js';
 import type { Look } from '../look.js';
-import type { Place } from '../place.js';
+import type { Place } from '../../place.js';
 
 export interface ShardSequences {
   readonly target: string;

@@ -1,6 +1,7 @@
 import { judgeSlotMap, type MapVerdict } from '../../../slot-map/judge-slot-map.js';
 import { allVersions, verifiedMoves } from '../../../slot-map/map-store.js';
 import { mappedShards, type MapVersion, type VerifiedMove } from '../../../slot-map/mapped-shard.js';
+import { hasTable } from '../catalog/has-table.js';
 import { check } from '../check.js';
 import type { Verdict } from '../finding.js';
 import type { Read } from '../look.js';
@@ -26,10 +27,7 @@ export const slotMap = check<RecordedMap | undefined>({
 });
 
 const recorded: Read<RecordedMap | undefined> = async (client) => {
-  const { rows } = await client.query<{ found: boolean }>(
-    `select to_regclass('_sharding_map') is not null as found`,
-  );
-  if (!rows[0]?.found) return undefined;
+  if (!(await hasTable(client, '_sharding_map'))) return undefined;
   return { versions: await allVersions(client), moves: await verifiedMoves(client) };
 };
 

@@ -1,5 +1,6 @@
-import type { Secret } from '../../secret.js';
-import type { DatabaseSettings, ShardingSettings } from '../../sharding.settings.js';
+import { ShardingError } from '@app/routing';
+import type { Secret } from '../secret.js';
+import type { DatabaseSettings, ShardingSettings } from '../sharding.settings.js';
 
 /** One database server role of the deployment. */
 export interface Place {
@@ -22,7 +23,17 @@ export interface Way {
   readonly url: Secret;
 }
 
-/** Control first, then the shards in declaration order; a replica behind its primary. @param shard this one only */
+/** A shard by its primary. */
+export interface ShardPlace extends Place {
+  readonly shard: string;
+}
+
+/**
+ * Control first, then the shards in declaration order; a replica behind its primary.
+ *
+ * @param shard this one only
+ * @throws ShardingError `unknown_shard`
+ */
 export function placesOf(settings: ShardingSettings, shard?: string): Place[] {
   const { control, controlReplica, shards, unsharded } = settings;
   if (shard !== undefined) settings.topology.byName(shard);
@@ -51,6 +62,25 @@ export function placesOf(settings: ShardingSettings, shard?: string): Place[] {
   });
 }
 
+/** The primaries of all shards, or of one. @throws ShardingError `unknown_shard` */
+export function shardPlaces(settings: ShardingSettings, shard?: string): ShardPlace[] {
+  return placesOf(settings, shard).filter(isShard);
+}
+
+function isShard(place: Place): place is ShardPlace {
+  return place.role === 'primary' && place.shard !== undefined;
+}
+
+/** The primary of the control database. @throws ShardingError `invalid_topology` where there is none */
+export function controlPlace(settings: ShardingSettings): Place {
+  const place = placesOf(settings).find(({ isControl, role }) => isControl && role === 'primary');
+  if (place && settings.control) return place;
+  throw new ShardingError(
+    'invalid_topology',
+    'this needs a control database: set [database] primary_url, or SHARDING_DATABASE__PRIMARY_URL',
+  );
+}
+
 /** The way of the application first. */
 export function waysOf(place: Place): Way[] {
   const { url, maintenanceUrl } = place.settings;
@@ -58,4 +88,12 @@ export function waysOf(place: Place): Way[] {
     { place, name: 'url', url },
     ...(maintenanceUrl ? [{ place, name: 'maintenance_url' as const, url: maintenanceUrl }] : []),
   ];
+}
+
+/** Around a pooler where the configuration knows a way. */
+export function directWay(place: Place): Way {
+  const { url, maintenanceUrl } = place.settings;
+  return maintenanceUrl
+    ? { place, name: 'maintenance_url', url: maintenanceUrl }
+    : { place, name: 'url', url };
 }

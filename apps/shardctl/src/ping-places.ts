@@ -1,7 +1,7 @@
-import { askTarget } from './ask-target.js';
+import { askPlace } from './ask-place.js';
 import { failureOf, type Failure } from './failure.js';
+import type { Place } from '@app/sharding/operator';
 import type { Client } from 'pg';
-import type { Target } from './targets.js';
 
 /** What one target says of itself. */
 export interface Pong {
@@ -35,28 +35,28 @@ interface Facts {
   readonly age: number | null;
 }
 
-/** The answer of one target, before it is compared with those of others. */
+/** The answer of one database, before it is compared with those of others. */
 export interface Answer {
-  readonly target: Target;
+  readonly place: Place;
   readonly connectMs?: number;
   readonly latencyMs?: number;
   readonly facts?: Facts;
   readonly failure?: Failure;
 }
 
-/** Asks one target; never rejects but when interrupted. */
-export async function ping(target: Target, limitMs: number, signal: AbortSignal): Promise<Answer> {
+/** Asks one database; never rejects but when interrupted. */
+export async function ping(place: Place, limitMs: number, signal: AbortSignal): Promise<Answer> {
   const began = performance.now();
   try {
-    return await askTarget(target, { limitMs, signal }, async (client) => {
+    return await askPlace(place, { limitMs, signal }, async (client) => {
       const connectMs = performance.now() - began;
-      return { target, connectMs, ...(await factsOf(client)) };
+      return { place, connectMs, ...(await factsOf(client)) };
     });
   } catch (error) {
     signal.throwIfAborted();
     const failure = failureOf(error);
     return {
-      target,
+      place,
       failure:
         failure.code === 'timeout' ? { ...failure, message: `no answer within ${limitMs} ms` } : failure,
     };
@@ -72,22 +72,26 @@ async function factsOf(client: Client): Promise<{ facts: Facts; latencyMs: numbe
 }
 
 /** What is told of every answer; a replica is compared with its primary's. */
-export function pongs(answers: readonly Answer[]): Pong[] {
-  return answers.map((answer) => pong(answer, primaryOf(answer, answers)));
+export async function pongs(answers: readonly Answer[]): Promise<Pong[]> {
+  const { bytesBehind } = await import('@app/sharding/operator');
+  return answers.map((answer) => {
+    const written = primaryOf(answer, answers)?.facts?.lsn;
+    return pong(answer, bytesBehind(answer.facts?.lsn, written) ?? null);
+  });
 }
 
-function primaryOf({ target }: Answer, answers: readonly Answer[]): Answer | undefined {
-  return answers.find((other) => other.target.target === target.target && other.target.role === 'primary');
+function primaryOf({ place }: Answer, answers: readonly Answer[]): Answer | undefined {
+  return answers.find(
+    ({ place: other }) => other.role === 'primary' && other.settings.target === place.settings.target,
+  );
 }
 
-function pong(
-  { target: { target, role }, connectMs, latencyMs, facts, failure }: Answer,
-  primary?: Answer,
-): Pong {
+function pong({ place, connectMs, latencyMs, facts, failure }: Answer, behind: number | null): Pong {
+  const { role } = place;
   const problem = failure ?? (facts ? roleProblem(role, facts) : null);
-  const lag = role === 'replica' && facts?.recovering ? lagOf(facts, primary?.facts) : NO_LAG;
+  const lag = role === 'replica' && facts?.recovering ? lagOf(facts, behind) : NO_LAG;
   return {
-    target,
+    target: place.settings.target,
     role,
     ok: problem === null,
     connect_ms: rounded(connectMs),
@@ -110,18 +114,8 @@ function roleProblem(role: 'primary' | 'replica', { recovering, read_only }: Fac
 
 const NO_LAG = { lag_ms: null, lag_bytes: null };
 
-function lagOf({ lsn, age }: Facts, primary: Facts | undefined): Pick<Pong, 'lag_ms' | 'lag_bytes'> {
-  const written = position(primary?.lsn);
-  const replayed = position(lsn);
-  const behind = written === undefined || replayed === undefined ? null : Math.max(0, written - replayed);
+function lagOf({ age }: Facts, behind: number | null): Pick<Pong, 'lag_ms' | 'lag_bytes'> {
   return { lag_bytes: behind, lag_ms: behind === 0 ? 0 : age === null ? null : Math.max(0, Math.round(age)) };
-}
-
-/** `16/B374D848` in bytes; exact up to 8 PiB. */
-function position(lsn: string | null | undefined): number | undefined {
-  const [high, low] = (lsn ?? '').split('/');
-  if (!high || !low) return undefined;
-  return Number.parseInt(high, 16) * 2 ** 32 + Number.parseInt(low, 16);
 }
 
 function rounded(ms: number | undefined): number | null {
