@@ -42,6 +42,11 @@ export class FaultProxy {
     return this.#cuts.happened;
   }
 
+  /** Statements that clients have sent so far. */
+  get statements(): number {
+    return this.#cuts.seen;
+  }
+
   /** The same database, reached through the proxy. */
   url(databaseUrl: string): string {
     const changed = new URL(databaseUrl);
@@ -102,6 +107,11 @@ export class FaultProxy {
   /** The same at the k-th statement from now, 1 being the next one. */
   cutAt(k: number, when: CutMoment, how: CutManner = 'reset'): void {
     this.#cuts.plan(/(?:)/, { when, how }, k - 1);
+  }
+
+  /** Takes back the cuts that have not happened. */
+  forgetCuts(): void {
+    this.#cuts.forget();
   }
 
   /** Ends `blackHole()` and `delay()`. */

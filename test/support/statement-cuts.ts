@@ -21,6 +21,12 @@ interface PlannedCut extends Cut {
 export class StatementCuts {
   readonly #planned: PlannedCut[] = [];
   #happened = 0;
+  #seen = 0;
+
+  /** Statements that were sent so far. */
+  get seen(): number {
+    return this.#seen;
+  }
 
   /** Cuts that have happened. */
   get happened(): number {
@@ -32,8 +38,14 @@ export class StatementCuts {
     this.#planned.push({ ...cut, pattern, passing });
   }
 
+  /** Of planned cuts that have not come. */
+  forget(): void {
+    this.#planned.length = 0;
+  }
+
   /** The cut that is due at a statement; from now on it belongs to the caller. */
   take(sql: string): Cut | undefined {
+    this.#seen++;
     for (const cut of this.#planned.filter(({ pattern }) => sql.search(pattern) >= 0)) {
       if (cut.passing-- > 0) continue;
       this.#planned.splice(this.#planned.indexOf(cut), 1);
