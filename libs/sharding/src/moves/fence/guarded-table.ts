@@ -35,7 +35,8 @@ interface Found extends Omit<GuardedTable, 'oid' | 'keyKind'> {
  */
 const FIND = `
   select given.schema, given.name, given.key, c.oid::text as oid, a.attnum, pg_get_userbyid(c.relowner)::text as owner,
-    case bn.nspname when 'pg_catalog' then quote_ident(base.typname) else format('%I.%I', bn.nspname, base.typname) end
+    case when bn.nspname = 'pg_catalog' then quote_ident(base.typname)
+      when base.oid is not null then format('%I.%I', bn.nspname, base.typname) end
       as "keyType", -- format_type has a "character" that would cut a key to its first
     (base.typtype = 'e' or base.oid = any ('{text,varchar,bpchar,uuid,int2,int4,int8}'::regtype[]))
       and coalesce(l.collisdeterministic, true) as comparable,
@@ -90,9 +91,9 @@ function problemsOf(row: Found, { keyKind, all }: Context): string[] {
   if (row.attnum === null) return [`${table} has no column ${row.key}`];
   const problems: string[] = [];
   if (!row.comparable)
-    problems.push(`keys of ${table}.${row.key} (${row.keyType}) that are equal may differ as text`);
+    problems.push(`keys of ${table}.${row.key} (${typeName(row)}) that are equal may differ as text`);
   if (keyKind === 'integer' && !row.integer)
-    problems.push(`${table}.${row.key} (${row.keyType}) is no integer`);
+    problems.push(`${table}.${row.key} (${typeName(row)}) is no integer`);
   const unguarded = row.children.filter((child) => all.every(({ oid }) => oid !== child));
   if (unguarded.length > 0) problems.push(`tables that inherit from ${table} are not moved with it`);
   return problems;
@@ -113,3 +114,6 @@ export async function treesOf(
   );
   return rows.map(({ oid }) => oid);
 }
+
+/** For people: a type with the name of a word of SQL is quoted. */
+const typeName = ({ keyType }: Pick<GuardedTable, 'keyType'>) => keyType.replaceAll('"', '');

@@ -2,7 +2,7 @@ import type { MoveSession } from '../move-session.js';
 
 /** A transaction that holds a lock on a table. */
 export interface LockHolder {
-  /** Its identity: the next one of the same session has another. */
+  /** Its identity, which it keeps when it is prepared: the next one of the same session has another. */
   readonly transaction: string;
   /** For people: the process id and for how long, or the name of a prepared transaction. */
   readonly who: string;
@@ -21,7 +21,9 @@ export async function lockHolders(
       || coalesce(' for ' || round(extract(epoch from statement_timestamp() - coalesce(a.xact_start, p.prepared)), 1) || ' s', '')
         as who
     from pg_locks l left join pg_stat_activity a on a.pid = l.pid
-      left join pg_prepared_xacts p on l.pid is null and l.virtualtransaction = '-1/' || p.transaction
+      left join pg_locks x on l.pid is null and x.pid is null and x.locktype = 'transactionid' and x.granted
+        and x.virtualtransaction = l.virtualtransaction
+      left join pg_prepared_xacts p on p.transaction = x.transactionid
     where l.locktype = 'relation' and l.granted and l.pid is distinct from pg_backend_pid()
       and l.database = (select oid from pg_database where datname = current_database())
       and l.relation = any ($1::oid[]) and l.mode = any ($2::text[])
