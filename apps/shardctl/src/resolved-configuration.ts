@@ -17,6 +17,7 @@ export function resolvedConfiguration(settings: ShardingSettings): Record<string
       session_secret: masked(reads.sessionSecret),
       scatter: crossShard.scatter,
       cursor_secret: masked(crossShard.cursorSecret),
+      move_certificate_secret: masked(settings.moveCertificateSecret),
       cancel_on_disconnect: settings.cancelOnDisconnect,
       directory_shard_router: directory.enabled,
       directory_snapshot_max: directory.snapshotMax,

@@ -191,6 +191,11 @@ export class DatabaseOptions {
   @IsString()
   cursorSecret?: string;
 
+  /** Signs the certificates of moves; at least 32 bytes. Default: they are not signed. */
+  @IsOptional()
+  @IsString()
+  moveCertificateSecret?: string;
+
   @IsOptional()
   @IsArray()
   shards?: ShardOptions[];

@@ -45,6 +45,8 @@ export interface ShardingSettings {
   readonly reads: ReadSettings;
   readonly cancelOnDisconnect: boolean;
   readonly crossShard: CrossShardSettings;
+  /** Absent: certificates of moves are not signed. */
+  readonly moveCertificateSecret?: Secret;
   readonly typeorm: TypeOrmSettings;
   readonly migrations: MigrationSettings;
   /** Absent: none was named. */

@@ -16,6 +16,7 @@ maintenance_url = "postgres://app:${SECRET}@[::1]:6000/app_control"
 read_your_writes = "session"
 session_secret = "${SECRET}"
 cursor_secret = "${SECRET}"
+move_certificate_secret = "${SECRET}"
 [[database.shards]]
 name = "shard0"
 primary_url = "postgres://us%20er:${SECRET}@s0.example/app"
@@ -62,6 +63,7 @@ describe('config', () => {
      session_secret = "****"
      scatter = "allow"
      cursor_secret = "****"
+     move_certificate_secret = "****"
      cancel_on_disconnect = false
      directory_shard_router = false
      directory_snapshot_max = 100000

@@ -43,7 +43,7 @@ function reservedName(index: number): string {
 const SECRET_BYTES = 32;
 
 function secretProblems(database: DatabaseOptions, as: (key: string) => string): string[] {
-  const short = (['sessionSecret', 'cursorSecret'] as const).filter((key) => {
+  const short = (['sessionSecret', 'cursorSecret', 'moveCertificateSecret'] as const).filter((key) => {
     const secret: unknown = database[key];
     return typeof secret === 'string' && Buffer.byteLength(secret) < SECRET_BYTES;
   });

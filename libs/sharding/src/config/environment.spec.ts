@@ -49,6 +49,7 @@ const DATABASE: Record<string, [string, unknown]> = {
   cancelOnDisconnect: ['TRUE', true],
   scatter: ['warn', 'warn'],
   cursorSecret: ['c'.repeat(32), 'c'.repeat(32)],
+  moveCertificateSecret: ['m'.repeat(32), 'm'.repeat(32)],
 };
 const SHARD: Record<string, [string, unknown]> = {
   name: ['s0', 's0'],

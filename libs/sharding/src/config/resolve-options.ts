@@ -74,6 +74,7 @@ export function resolveOptions(options: ShardingOptions, style: KeyStyle = 'code
     reads: readSettings(database),
     cancelOnDisconnect: database.cancelOnDisconnect ?? false,
     crossShard: crossShardSettings(database, options),
+    ...certificateSecret(database),
     typeorm: typeOrmSettings(options),
     migrations: migrationSettings(options.migrations),
     ...(options.profile !== undefined && { profile: options.profile }),
@@ -150,6 +151,13 @@ function crossShardSettings(
     scatter: scatter ?? DEFAULTS.scatter,
     ...(cursorSecret !== undefined && { cursorSecret: new Secret(cursorSecret) }),
   });
+}
+
+function certificateSecret({
+  moveCertificateSecret,
+}: DatabaseOptions): Pick<ShardingSettings, 'moveCertificateSecret'> {
+  if (moveCertificateSecret === undefined) return {};
+  return { moveCertificateSecret: new Secret(moveCertificateSecret) };
 }
 
 function directorySettings(database: DatabaseOptions): DirectorySettings {
