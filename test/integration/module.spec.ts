@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { Injectable, Module, Scope } from '@nestjs/common';
-import { ContextIdFactory, ModuleRef } from '@nestjs/core';
+import { Controller, Get, Inject, Injectable, Module, Scope } from '@nestjs/common';
+import { ContextIdFactory, ModuleRef, NestFactory } from '@nestjs/core';
 import { DataSource } from 'typeorm';
 import * as sharding from '@app/sharding';
 import { InjectControl, ShardedDb, ShardingModule, Shards } from '@app/sharding';
@@ -112,7 +112,6 @@ describe('ShardingModule', () => {
     }
     @Module({ providers: [Options], exports: [Options] })
     class OptionsModule {}
-    const { NestFactory } = await import('@nestjs/core');
     const imports = [OptionsModule];
     const module = {
       useFactory: () =>
@@ -193,7 +192,6 @@ describe('ShardingModule', () => {
 });
 
 it('two injections of ShardedDb in one request are one object on one shard (C13)', async () => {
-  const { Controller, Get, Inject } = await import('@nestjs/common');
   @Injectable({ scope: Scope.REQUEST })
   class Notebook {
     constructor(@Inject(ShardedDb) readonly db: ShardedDb) {}
@@ -264,6 +262,8 @@ it('exports what it documents', () => {
     'InjectShardedRepository',
     'MigrationFailed',
     'MigrationsOptions',
+    'MoveMismatch',
+    'Moves',
     'Pins',
     'PlacedRepository',
     'ReadRepository',

@@ -12,6 +12,8 @@ import { HEALTH_COMPONENTS } from './health-components.js';
 import { healthPaths } from './health/health-paths.js';
 import { metricsPaths } from './metrics/metrics-paths.js';
 import { bootMigrations } from './migrations/boot-migrations.js';
+import { movesProvider } from './moves.provider.js';
+import { Moves } from './moves/moves.js';
 import { optionalModules } from './optional-modules.js';
 import { isProvided, placementProviders, SHARD_ROUTER } from './placement.providers.js';
 import { CrossShardReads } from './repository/cross-shard-reads.js';
@@ -167,6 +169,7 @@ const EXPORTS = [
   CrossShardReads,
   DirectoryConnection,
   Pins,
+  Moves,
   ShardSelector,
   HEALTH_COMPONENTS,
 ];
@@ -257,6 +260,7 @@ function runtimeProviders(openPaths: readonly string[]): Provider[] {
       useFactory: ({ crossShard }: ShardingSettings, shards: Shards, { telemetry }: Fleet) =>
         CrossShardReads.create(crossShard, shards, telemetry),
     },
+    movesProvider,
     ...controlProviders(),
   ];
 }

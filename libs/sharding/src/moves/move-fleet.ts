@@ -4,7 +4,8 @@ import type { MoveFleet } from './mover.js';
 import type { ShardingSettings } from '../sharding.settings.js';
 
 /** What moves need of a deployment. @throws ShardingError `invalid_topology` without a control database */
-export function moveFleet(fleet: Fleet, { topology, directory, groupOf }: ShardingSettings): MoveFleet {
+export function moveFleet(fleet: Fleet, settings: ShardingSettings): MoveFleet {
+  const { topology, directory, groupOf, moveCertificateSecret } = settings;
   const { control } = fleet;
   if (!control) {
     throw new ShardingError(
@@ -23,5 +24,6 @@ export function moveFleet(fleet: Fleet, { topology, directory, groupOf }: Shardi
     },
     directory: directory.enabled ? 'obeyed' : 'ignored',
     groupOf,
+    certificateSecret: moveCertificateSecret,
   };
 }

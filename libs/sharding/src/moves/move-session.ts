@@ -1,3 +1,4 @@
+import { checkoutError } from '../shards/database-failure.js';
 import type pg from 'pg';
 import type { Database } from '../shards/database.js';
 
@@ -48,17 +49,35 @@ const PIN = `select set_config(pinned.name, pinned.setting, false)
 
 const PLACES = `select current_schema() as schema, current_schemas(false)::text[] as "searchPath"`;
 
+export interface SessionPlace {
+  readonly database: Database;
+  /** Part of its `application_name`. */
+  readonly purpose: string;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Lends a session on a connection outside the pool. When `signal` fires the connection ends, and with it what it runs.
  *
- * @param purpose part of its `application_name`
+ * @throws ShardingError `shard_unavailable` where there is no connection
  */
-export function inSession<T>(
-  {
-    database,
-    purpose,
-    signal,
-  }: { readonly database: Database; readonly purpose: string; readonly signal: AbortSignal },
+export async function inSession<T>(
+  place: SessionPlace,
+  work: (session: MoveSession) => Promise<T>,
+): Promise<T> {
+  let connected = false;
+  try {
+    return await connectAndRun(place, (session) => {
+      connected = true;
+      return work(session);
+    });
+  } catch (error) {
+    throw connected || place.signal.aborted ? error : checkoutError(place.database.label, error);
+  }
+}
+
+function connectAndRun<T>(
+  { database, purpose, signal }: SessionPlace,
   work: (session: MoveSession) => Promise<T>,
 ): Promise<T> {
   return database.dedicated(purpose, MOVE_LIMIT_MS, async (client) => {

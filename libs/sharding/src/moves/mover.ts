@@ -1,4 +1,5 @@
 import type { Topology } from '@app/routing';
+import type { Secret } from '../secret.js';
 import type { Database } from '../shards/database.js';
 import type { GroupOf } from '@app/routing';
 import type { MovedContent } from './content.js';
@@ -8,10 +9,21 @@ import type { MoveLease } from './record/move-lease.js';
 /** What a mover says while it works. */
 export interface MoveProgress {
   readonly move: string;
-  readonly step: string;
+  /** `copy` while rows travel, else the moment that was reached. */
+  readonly step: 'copy' | MovePoint;
   /** With `copy`: which table, and what was copied of it. */
   readonly table?: string;
   readonly bytes?: number;
+  /** With the last of a table: how many it was. */
+  readonly rows?: number;
+  /** With `copy`: what is expected of the table, by the planner; it is often wrong. */
+  readonly expected?: ExpectedRows;
+}
+
+/** An estimate. */
+export interface ExpectedRows {
+  readonly rows: number;
+  readonly bytes: number;
 }
 
 /** Named moments of a move: after each of them a crash leaves what `moves/MOVE.md` says. */
@@ -42,6 +54,8 @@ export interface MoveFleet {
   /** Whether the application routes by the directory. */
   readonly directory: 'obeyed' | 'ignored';
   readonly groupOf?: GroupOf | undefined;
+  /** Signs certificates. */
+  readonly certificateSecret?: Secret | undefined;
 }
 
 /** How one command runs. */

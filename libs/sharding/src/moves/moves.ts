@@ -1,5 +1,6 @@
 import { ShardingError } from '@app/routing';
 import { abortMove } from './abort-move.js';
+import { moveCertificate, type MoveCertificate } from './certificate.js';
 import { compareShards, type ComparedTable, type CompareRequest } from './compare-shards.js';
 import { confirmMove, moveSlot, purgeMove } from './move-slot.js';
 import { movesByPrefix, recentMoves } from './record/move-rows.js';
@@ -13,43 +14,56 @@ import type { MoveSession } from './move-session.js';
 /** How a verb of {@link Moves} runs; all have defaults. */
 export type MoveOptions = Partial<MoveCall>;
 
-/** Moves of this many are listed. */
+export interface ListMovesOptions extends MoveOptions {
+  /** Default 100. */
+  readonly limit?: number;
+}
+
 const LISTED = 100;
+const MOST_LISTED = 10_000;
 
 /**
  * Moves rows between shards, with proof. What a move is, which states it has and what a crash leaves is in `moves/MOVE.md`.
  * Every verb may be repeated: it goes on where it was.
  */
 export class Moves {
-  constructor(private readonly fleet: MoveFleet) {}
+  readonly #fleet: () => MoveFleet;
+
+  /** @param fleet asked at each call; may throw, where there is no control database */
+  constructor(fleet: () => MoveFleet) {
+    this.#fleet = fleet;
+  }
 
   /**
    * Copies and verifies; the rows stay at the source. Then change the route, and {@link confirm}.
    *
-   * @throws ShardingError `move_refused` with all that is in the way, `move_mismatch`, `unknown_shard`, `residency_violation`
+   * @throws ShardingError `move_refused` with all that is in the way, `unknown_shard`, `residency_violation`; {@link MoveMismatch}
    */
-  move(request: MoveRequest, options?: MoveOptions): Promise<MoveRecord> {
-    return moveSlot(request, this.fleet, callOf(options));
+  async move(request: MoveRequest, options?: MoveOptions): Promise<MoveRecord> {
+    return moveSlot(request, this.#fleet(), callOf(options));
   }
 
-  /** Deletes the verified rows of the request at the source. @throws ShardingError `move_refused`, `move_mismatch` */
-  confirm(request: MoveRequest, options?: MoveOptions): Promise<MoveRecord> {
-    return confirmMove(request, this.fleet, callOf(options));
+  /** Deletes the verified rows of the request at the source. @throws ShardingError `move_refused`; {@link MoveMismatch} */
+  async confirm(request: MoveRequest, options?: MoveOptions): Promise<MoveRecord> {
+    return confirmMove(request, this.#fleet(), callOf(options));
   }
 
   /** What two shards hold of the same rows; at any time. */
-  verify(request: CompareRequest, options?: MoveOptions): Promise<ComparedTable[]> {
-    return compareShards(request, this.fleet, callOf(options));
+  async verify(request: CompareRequest, options?: MoveOptions): Promise<ComparedTable[]> {
+    return compareShards(request, this.#fleet(), callOf(options));
   }
 
-  /** The newest hundred. */
-  list(options?: MoveOptions): Promise<MoveRecord[]> {
-    return withControl(this.fleet, callOf(options), (control) => recentMoves(control, LISTED));
+  /** The newest first. @throws ShardingError `invalid_options` */
+  async list({ limit = LISTED, ...options }: ListMovesOptions = {}): Promise<MoveRecord[]> {
+    if (!Number.isInteger(limit) || limit < 1 || limit > MOST_LISTED) {
+      throw new ShardingError('invalid_options', `limit is a whole number from 1 to ${MOST_LISTED}`);
+    }
+    return withControl(this.#fleet(), callOf(options), (control) => recentMoves(control, limit));
   }
 
   /** @param id or the beginning of one. @throws ShardingError `unknown_move` */
-  show(id: string, options?: MoveOptions): Promise<MoveRecord> {
-    return withControl(this.fleet, callOf(options), (control) => theMove(control, id));
+  async show(id: string, options?: MoveOptions): Promise<MoveRecord> {
+    return withControl(this.#fleet(), callOf(options), (control) => theMove(control, id));
   }
 
   /** Goes on with an interrupted move as it was asked for. */
@@ -58,18 +72,23 @@ export class Moves {
   }
 
   /** The same as {@link confirm} by the id. */
-  purge(id: string, options?: MoveOptions): Promise<MoveRecord> {
-    const call = callOf(options);
-    return withControl(this.fleet, call, async (control) => {
+  async purge(id: string, options?: MoveOptions): Promise<MoveRecord> {
+    const [fleet, call] = [this.#fleet(), callOf(options)];
+    return withControl(fleet, call, async (control) => {
       const move = await theMove(control, id);
-      return move.state === 'purged' ? move : purgeMove(move.id, this.fleet, { ...call, control });
+      return move.state === 'purged' ? move : purgeMove(move.id, fleet, { ...call, control });
     });
   }
 
   /** Takes the copy away again. @throws ShardingError `move_refused` once it is in use */
   async abort(id: string, options?: MoveOptions): Promise<MoveRecord> {
     const move = await this.show(id, options);
-    return move.state === 'aborted' ? move : abortMove(move.id, this.fleet, callOf(options));
+    return move.state === 'aborted' ? move : abortMove(move.id, this.#fleet(), callOf(options));
+  }
+
+  /** What the move has done, signed where `move_certificate_secret` is set. @throws ShardingError `unknown_move` */
+  async certificate(id: string, options?: MoveOptions): Promise<MoveCertificate> {
+    return moveCertificate(await this.show(id, options), this.#fleet().certificateSecret);
   }
 }
 

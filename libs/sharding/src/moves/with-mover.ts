@@ -1,3 +1,4 @@
+import { endLease } from './record/move-rows.js';
 import { MoveLease } from './record/move-lease.js';
 import { inSession, type MoveSession } from './move-session.js';
 import type { MoveCall, MoveFleet, Mover } from './mover.js';
@@ -35,7 +36,16 @@ export async function withMover<T>(
     throw lease.lost.aborted ? lease.lost.reason : error;
   } finally {
     await lease.end();
+    if (call.signal.aborted && !lease.lost.aborted) await letGo(fleet, lease.record);
   }
+}
+
+const GOODBYE_MS = 1000;
+
+/** The interrupt has ended the session that would have said it; who resumes need not wait for the end of the lease. */
+async function letGo({ control }: MoveFleet, record: MoveRecord): Promise<void> {
+  const place = { database: control, purpose: 'move', signal: AbortSignal.timeout(GOODBYE_MS) };
+  await inSession(place, (session) => endLease(session, record)).catch(() => undefined); // it runs out
 }
 
 const sidesOf = ({ id, source, destination }: MoveRecord) => ({ id, source, destination });
@@ -72,6 +82,7 @@ function moverOf(parts: Parts, { signal, note, progress, reached }: Voice): Move
     note,
     progress: progress ?? (() => undefined),
     reached: async (point) => {
+      progress?.({ move: parts.lease.record.id, step: point });
       await reached?.(point);
       signal.throwIfAborted();
     },

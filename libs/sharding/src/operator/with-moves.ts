@@ -13,5 +13,8 @@ export async function withMoves<T>(
   const { moveFleet } = await import('../moves/move-fleet.js');
   const { Moves } = await import('../moves/moves.js');
   const { lendFleet } = await import('./lend-fleet.js');
-  return lendFleet(settings, (fleet) => work(new Moves(moveFleet(fleet, settings))));
+  return lendFleet(settings, (fleet) => {
+    const places = moveFleet(fleet, settings);
+    return work(new Moves(() => places));
+  });
 }

@@ -4,6 +4,7 @@ import { assertReferences } from '../assert-references.js';
 import { clearTombstones } from './fence-rows.js';
 import { claimSide, writeSide } from '../move-sides.js';
 import { copyTable } from '../copy-table.js';
+import { expectedRows } from '../expected-rows.js';
 import { inSession, inTransaction, type MoveSession } from '../move-session.js';
 import { newSeeds } from '../fingerprint.js';
 import { raiseSequences } from '../raise-sequences.js';
@@ -57,19 +58,27 @@ async function copyTables(
   { content, source, destination, ...mover }: Mover,
   signal: AbortSignal,
 ): Promise<void> {
-  const { id, terms } = mover.lease.record;
+  const { id, terms, source: name } = mover.lease.record;
+  const { slotCount } = mover.fleet.topology.byName(name);
+  const of = { source, rows: content.rows, slotCount };
   for (const table of content.tables) {
-    const name = tableName(table);
+    const about = {
+      move: id,
+      step: 'copy',
+      table: tableName(table),
+      expected: await expectedRows(table, of),
+    } as const;
     let bytes = 0;
-    mover.progress({ move: id, step: 'copy', table: name, bytes });
-    await copyTable(table, {
+    mover.progress({ ...about, bytes });
+    const rows = await copyTable(table, {
       source,
       destination,
       rows: content.rows,
       throttle: terms.throttle,
       signal,
-      progress: (more) => mover.progress({ move: id, step: 'copy', table: name, bytes: (bytes += more) }),
+      progress: (more) => mover.progress({ ...about, bytes: (bytes += more) }),
     });
+    mover.progress({ ...about, bytes, rows });
   }
 }
 
