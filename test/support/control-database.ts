@@ -1,4 +1,3 @@
-import { migrate, resolveOptions } from '@app/sharding';
 import { TestCluster } from './test-cluster.js';
 
 /** A fresh control database on the shared server, with the library's own tables. It ends with the server. */
@@ -10,5 +9,6 @@ export async function controlDatabase(): Promise<string> {
 
 /** Brings the library's own tables and functions into a database. */
 export async function installControl(primaryUrl: string): Promise<void> {
+  const { migrate, resolveOptions } = await import('@app/sharding'); // of a run one file needs it
   await migrate(resolveOptions({ database: { primaryUrl } }), () => undefined);
 }

@@ -1,13 +1,13 @@
-import { deployment, type Deployment } from '../../support/deployment.js';
+import { freshDatabases, type FreshDatabases } from '../../support/fresh-databases.js';
 
-/** A deployment and the `sharding.toml` that describes it. */
-export interface Deployed extends Deployment {
+/** Fresh databases and the `sharding.toml` that describes them. */
+export interface Deployed extends FreshDatabases {
   readonly toml: string;
 }
 
 /** @param database further lines of `[database]` */
 export async function deployed(shards = 2, database = ''): Promise<Deployed> {
-  const made = await deployment(shards);
+  const made = await freshDatabases(shards);
   return { ...made, toml: tomlOf({ control: made.control, shards: made.shards }, database) };
 }
 

@@ -1,4 +1,6 @@
 import { expect } from '@jest/globals';
+import { diagnosisText } from '../../../apps/shardctl/src/output/diagnosis.js';
+import type { Diagnosis } from '@app/sharding/operator';
 import type { Shardctl, ShardctlCall } from '../../support/shardctl.js';
 
 /** `severity target check`, the reason, the remedy. Targets that are said to have the same: `shard:a,shard:b`. */
@@ -34,7 +36,7 @@ export interface Asked extends ShardctlCall {
   readonly checks?: readonly string[];
 }
 
-/** Runs `shardctl doctor` for people and for programs, and expects exactly these findings, and nothing else, of both. */
+/** Runs `shardctl doctor`, and expects exactly these findings, and nothing else, as JSON and in the words for people. */
 export async function expectDoctor(shardctl: Shardctl, asked: Asked, said: readonly Said[]): Promise<void> {
   const {
     args = [],
@@ -49,8 +51,9 @@ export async function expectDoctor(shardctl: Shardctl, asked: Asked, said: reado
   const count = (severity: string) => findings.filter((finding) => finding.severity === severity).length;
   const summary = { error: count('error'), warning: count('warning'), info: count('info') };
   const code = summary.error + summary.warning > 0 ? 1 : 0;
-  const json = await shardctl.run(['doctor', ...args, '--json'], call);
-  expect({ ...json, out: JSON.parse(json.out) as unknown }).toEqual({
+  const { out, ...end } = await shardctl.run(['doctor', ...args, '--json'], call);
+  const diagnosis = JSON.parse(out) as Diagnosis;
+  expect({ ...end, out: diagnosis }).toEqual({
     code,
     out: { ok: code === 0, summary, checks, targets, findings },
     err: '',
@@ -66,11 +69,7 @@ export async function expectDoctor(shardctl: Shardctl, asked: Asked, said: reado
     .filter(([, number]) => number > 0)
     .map(([severity, number]) => `${number} ${NAMES[severity as 'error']}${number === 1 ? '' : 's'}`);
   const counted = `${totals.join(', ') || 'nothing found'} (${plural(checks, 'check')}, ${plural(targets, 'database')})`;
-  expect(await shardctl.run(['doctor', ...args], call)).toEqual({
-    code,
-    out: `${[...paragraphs, counted].join('\n\n')}\n`,
-    err: '',
-  });
+  expect(diagnosisText(diagnosis)).toBe([...paragraphs, counted].join('\n\n'));
 }
 
 function plural(list: readonly string[], word: string): string {

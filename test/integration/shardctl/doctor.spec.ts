@@ -9,7 +9,7 @@ import { CHECKS, expectDoctor, type Said } from './doctor-says.js';
 const shardctl = Shardctl.attach();
 const at = Doctored.everyTest();
 
-it('finds nothing in a healthy at.fleet, and says what it looked at', async () => {
+it('finds nothing in a healthy fleet, and says what it looked at', async () => {
   await expectDoctor(shardctl, { toml: at.fleet.toml }, []);
   expect(await shardctl.run(['doctor'], { toml: at.fleet.toml })).toEqual({
     code: 0,

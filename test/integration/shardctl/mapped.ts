@@ -1,4 +1,4 @@
-import { bootApp } from '../../support/deployment.js';
+import { bootApp, optionsOver } from '../../support/deployment.js';
 import { deployed, type Deployed } from './deployed.js';
 import type { Shardctl, ShardctlEnd } from '../../support/shardctl.js';
 
@@ -60,7 +60,7 @@ export class Mapped {
       ...(slots && { slots: [...slots] }),
       ...part,
     }));
-    const app = await bootApp(this.place.options({ shards, slotMapGuard: 'strict' }));
+    const app = await bootApp(optionsOver(this.place, { shards, slotMapGuard: 'strict' }));
     await app.close();
   }
 

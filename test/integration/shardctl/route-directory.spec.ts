@@ -2,8 +2,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { SlotUuid, slotOf } from '@app/routing';
 import { Shards } from '@app/sharding';
 import { TestCluster } from '@test/support';
-import { runOnce } from '../../support/admin-query.js';
-import { bootApp } from '../../support/deployment.js';
+import { bootApp, optionsOver } from '../../support/deployment.js';
 import { Shardctl } from '../../support/shardctl.js';
 import { deployed, GROUPS, tomlOf, type Deployed } from './deployed.js';
 import { routed } from './routed.js';
@@ -87,14 +86,16 @@ describe('with the directory', () => {
       ['shard0', 7],
       [null, 7],
     ] as const;
-    const { control, toml, options } = await deployed(2, 'directory_shard_router = true');
+    const fresh = await deployed(2, 'directory_shard_router = true');
     const keys = Array.from({ length: 4 * (kinds.length + 1) }, (_unused, index) => `tenant-${index}`);
     for (const [index, key] of keys.entries()) {
       const kind = kinds[index % (kinds.length + 1)];
       const sql = 'insert into _sharding_directory (routing_key, shard_name, group_id) values ($1, $2, $3)';
-      if (kind) await runOnce(control, sql, [key, ...kind]);
+      if (kind) await fresh.query('control', sql, [key, ...kind]);
     }
-    const { database } = options({ directoryShardRouter: true }) as { database: { shards: object[] } };
+    const { database } = optionsOver(fresh, { directoryShardRouter: true }) as {
+      database: { shards: object[] };
+    };
     const eu0 = { name: 'eu0', primaryUrl: 'postgres://app@127.0.0.1:1/eu0', group: 1 };
     const app = await bootApp({
       database: { ...database, shards: [...database.shards, eu0] },
@@ -109,7 +110,7 @@ describe('with the directory', () => {
           ),
         ),
       );
-      const config = toml.replace('[tenancy]', `${GROUPS}[tenancy]`);
+      const config = fresh.toml.replace('[tenancy]', `${GROUPS}[tenancy]`);
       const { out } = await shardctl.run(['route', ...keys, '--json'], { toml: config });
       const { routes } = JSON.parse(out) as {
         routes: { shard: string | null; error: { code: string } | null }[];

@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { TestCluster } from '@test/support';
 import { runOnce, withDatabase } from '../../support/admin-query.js';
-import { NOTES } from '../../support/deployment.js';
+import { NOTES } from '../../support/fresh-databases.js';
 import { Shardctl } from '../../support/shardctl.js';
 import { tomlOf } from './deployed.js';
 import { diff, drifted, found } from './schema-drift.js';
