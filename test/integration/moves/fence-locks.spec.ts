@@ -51,17 +51,11 @@ describe('a long transaction that holds the table', () => {
     const failed = install(1500)
       .catch((error: unknown) => error)
       .finally(() => (over = true));
-    const [other, longest] = [await shard.connect(), { read: 0, write: 0 }];
-    while (!over) {
-      const [read, write] = [`select count(*) from notes`, `insert into notes (tenant_id) values ('globex')`];
-      for (const [kind, sql] of [
-        ['read', read],
-        ['write', write],
-      ] as const) {
-        const began = performance.now();
-        await other.query(sql);
-        longest[kind] = Math.max(longest[kind], performance.now() - began);
-      }
+    const other = await shard.connect();
+    let served = 0;
+    for (; !over; served++) {
+      await other.query(`select count(*) from notes`);
+      await other.query(`insert into notes (tenant_id) values ('globex')`);
     }
     expect(await failed).toEqual(
       refused(
@@ -70,7 +64,7 @@ describe('a long transaction that holds the table', () => {
         ),
       ),
     );
-    expect(longest.write).toBeLessThan(1500);
+    expect(served).toBeGreaterThan(1);
   });
 
   it('is waited for, in small steps', async () => {

@@ -38,12 +38,9 @@ begin
     perform from ${own('fence_gate')} for share; -- 40001, where a fence was raised after the snapshot
   end if;
   perform from ${own('fence')} f
-    where f.subject = any (array[${subject(`${before}::text`)}, ${subject(`${after}::text`)}]);
+    where f.subject in (${subject(`${before}::text`)}, ${subject(`${after}::text`)}) or f.subject >= 'slot:' limit 1;
   if not found then
-    perform from ${own('fence')} f where f.subject >= 'slot:' limit 1;
-    if not found then
-      return null;
-    end if;
+    return null;
   end if;
   perform from
     unnest(array[${before}::text, ${after}::text], array[${slot(before)}, ${slot(after)}]) as row_of (key, slot)
