@@ -17,6 +17,7 @@ export interface MovingParts {
   readonly tables?: readonly string[];
   readonly shards?: number;
   readonly database?: ShardingOptions['database'];
+  readonly migrations?: ShardingOptions['migrations'];
 }
 
 /** Fresh databases for moves: control, and shards that own as many slots each, with the directory. They end with the server. */
@@ -31,6 +32,7 @@ export class MovingFleet {
     tables = [BOOKMARKS, INDEX],
     shards = 2,
     database = {},
+    migrations = {},
   }: MovingParts = {}): Promise<MovingFleet> {
     const cluster = TestCluster.attach();
     const control = await controlDatabase();
@@ -53,6 +55,7 @@ export class MovingFleet {
         ...database,
       },
       tenancy: { source: 'header' },
+      migrations,
     };
     await migrate(resolveOptions(options), () => undefined);
     return new MovingFleet(control, urls, options);
