@@ -22,11 +22,31 @@ export async function filterOf(
   { scope, keyKind, kept }: MovedRows,
 ): Promise<string> {
   const column = quoted(key.name);
-  if ('keys' in scope) return `${column} = any (${await literal(client, scope.keys)}::${key.type}[])`;
+  if ('keys' in scope) {
+    const { compared, type } = comparison(column, key.type);
+    return `${compared} = any (${await literal(client, scope.keys)}::${type}[])`;
+  }
   const hashed = keyKind === 'integer' ? `${column}::bigint` : `${column}::text`;
   const inSlots = `${quoted(schema)}._sharding_slot(${hashed}) = any ('{${scope.slots.join(',')}}'::int[])`;
   if (kept.length === 0) return inSlots;
   return `${inSlots} and ${column}::text <> all (${await literal(client, kept)}::text[])`;
+}
+
+/** A cast to `varchar(3)` would cut keys short, and select those of somebody else: texts are compared as texts. */
+const COMPARED_AS: Readonly<Record<string, string>> = {
+  text: 'text',
+  uuid: 'uuid',
+  smallint: 'smallint',
+  integer: 'integer',
+  bigint: 'bigint',
+};
+const VARCHAR = /^character varying(\(\d+\))?$/;
+
+function comparison(column: string, type: string): { readonly compared: string; readonly type: string } {
+  const same = VARCHAR.test(type) ? 'text' : COMPARED_AS[type];
+  return same === undefined
+    ? { compared: `${column}::text`, type: 'text' }
+    : { compared: column, type: same };
 }
 
 async function literal(client: pg.Client, values: readonly string[]): Promise<string> {

@@ -35,8 +35,8 @@ export async function openSource({ source, lease, signal }: Mover): Promise<void
 /** The source refuses the keys from now on; what the mover does there passes. */
 export async function raiseTombstones(mover: Mover): Promise<void> {
   const { source, lease, content, signal } = mover;
-  const fence = await setTombstones(source, orderOf(mover));
-  if (fence === 'broken') await waitForWriters(source, content.tables, { signal });
+  await setTombstones(source, orderOf(mover));
+  await waitForWriters(source, content.tables, { signal }); // also behind a fence: whoever raised it may have died waiting
   await passFence(source, lease.record);
 }
 
