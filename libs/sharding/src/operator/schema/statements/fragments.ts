@@ -13,6 +13,11 @@ export function relationOfUser(relation: string): string {
       and made.objid = ${relation}.oid and made.objsubid = 0 and made.deptype = 'e')`;
 }
 
+/** Condition on a function: no guard of a move, which a shard has while it refuses keys and the others have not. */
+export function noGuard(routine: string): string {
+  return `${routine}.proname !~ '^_sharding_fence_[0-9]+_'`;
+}
+
 /** Qualified and quoted, of a schema and a name. */
 export function qualified(schema: string, name: string): string {
   return `format('%I.%I', ${schema}, ${name})`;

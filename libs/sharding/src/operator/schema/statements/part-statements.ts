@@ -1,4 +1,4 @@
-import { firing, qualified, relationKey, relationOfUser, USER_SCHEMA } from './fragments.js';
+import { firing, noGuard, qualified, relationKey, relationOfUser, USER_SCHEMA } from './fragments.js';
 
 const OF_USER = `${USER_SCHEMA} and ${relationOfUser('c')}`;
 const RELATION = `join pg_namespace n on n.oid = c.relnamespace`;
@@ -49,8 +49,8 @@ export const TRIGGERS = `
         join pg_namespace pn on pn.oid = parent.relnamespace
       where above.oid = t.tgparentid) as inherits,
     json_build_object('definition', pg_get_triggerdef(t.oid), 'enabled', ${firing('t.tgenabled')}) as facts
-  from pg_trigger t join pg_class c on c.oid = t.tgrelid ${RELATION}
-  where not t.tgisinternal and ${OF_USER}`;
+  from pg_trigger t join pg_class c on c.oid = t.tgrelid ${RELATION} join pg_proc fired on fired.oid = t.tgfoid
+  where not t.tgisinternal and ${noGuard('fired')} and fired.proname <> '_sharding_fence_truncate' and ${OF_USER}`;
 
 export const POLICIES = `
   select 'policy' as kind, ${partName('p.polname')} as name, ${WITHIN_RELATION} as within, null as inherits,

@@ -1,4 +1,4 @@
-import { madeByUser, qualified, USER_SCHEMA, WITHIN_SCHEMA } from './fragments.js';
+import { madeByUser, noGuard, qualified, USER_SCHEMA, WITHIN_SCHEMA } from './fragments.js';
 
 /** With its arguments: names are shared. An aggregate has no text of its own. */
 export const ROUTINES = `
@@ -12,4 +12,4 @@ export const ROUTINES = `
         from pg_aggregate g where g.aggfnoid = p.oid)
       else pg_get_functiondef(p.oid) end) as facts
   from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-  where ${USER_SCHEMA} and ${madeByUser('pg_proc', 'p.oid')}`;
+  where ${USER_SCHEMA} and ${madeByUser('pg_proc', 'p.oid')} and ${noGuard('p')}`;
