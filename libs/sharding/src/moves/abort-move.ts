@@ -1,4 +1,4 @@
-import { assertStaysAtSource } from './assert-routes.js';
+import { assertMayAbort } from './steps/hold-strays.js';
 import { claimSide, writeSide } from './move-sides.js';
 import { endMove } from './record/end-move.js';
 import { inTransaction } from './move-session.js';
@@ -19,7 +19,7 @@ export function abortMove(id: string, fleet: MoveFleet, call: MoveCall): Promise
     withMover(fleet, { ...call, control, id }, async (mover) => {
       const began = performance.now();
       const { destination, content, lease } = mover;
-      await assertStaysAtSource(mover);
+      await assertMayAbort(mover);
       await inTransaction(destination, '', async () => {
         const done = await claimSide(destination, lease.record, 'destination');
         await asRole(destination, content, 'destination');

@@ -7,10 +7,11 @@ import type { MoveSession } from './move-session.js';
 import type { Mover } from './mover.js';
 import type { MoveRecord } from './record/move-record.js';
 
-/** Before rows are copied or a copy is taken away: at the destination nobody may be writing. @throws ShardingError `move_refused` */
+/** Before rows are copied or a copy is taken away: at the destination nobody may be writing, unless it is a repair. @throws ShardingError `move_refused` */
 export async function assertStaysAtSource(mover: Mover): Promise<void> {
-  const { source, destination } = mover.lease.record;
+  const { source, destination, terms } = mover.lease.record;
   const routes = await routesNow(mover);
+  if (terms.reason !== undefined) return assertRoutedTo(routes, destination);
   const strangers = elsewhere(routes, source);
   if (strangers.length > 0) {
     throw new ShardingError(
@@ -19,6 +20,16 @@ export async function assertStaysAtSource(mover: Mover): Promise<void> {
     );
   }
   await assertSameKept(mover);
+}
+
+/** A repair brings rows to where their key is routed already. @throws ShardingError `move_refused` */
+function assertRoutedTo(routes: Routes, destination: string): void {
+  const strangers = elsewhere(routes, destination);
+  if (strangers.length === 0) return;
+  throw new ShardingError(
+    'move_refused',
+    `${printSubjects(strangers)} is not routed to ${destination} any more: look again what is misplaced (shardctl audit)`,
+  );
 }
 
 /** Before rows are deleted. @throws ShardingError `move_refused` */

@@ -8,6 +8,13 @@ export type MoveWrites = (typeof MOVE_WRITES)[number];
 export const KEY_KINDS = ['text', 'integer'] as const;
 export type KeyKind = (typeof KEY_KINDS)[number];
 
+/**
+ * Why rows leave a shard that their keys are not routed to: the destination, which they are routed to, has no rows of theirs, or
+ * the very same ones. `moves/MOVE.md`, Repairs.
+ */
+export const MOVE_REASONS = ['misplaced', 'duplicate'] as const;
+export type MoveReason = (typeof MOVE_REASONS)[number];
+
 /** What is to be moved, as the caller says it. Either `keys` or `slots`. */
 export interface MoveRequest {
   /** The name of the source. */
@@ -30,6 +37,8 @@ export interface MoveRequest {
   readonly fenceMs?: number;
   /** Rows per second of the copy; default: no limit. */
   readonly throttle?: number;
+  /** Of a repair. Default: the keys are routed to the source. */
+  readonly reason?: MoveReason;
   /** Who, for the record. */
   readonly by: string;
 }

@@ -5,6 +5,7 @@ import { beginMove, openMove } from './record/begin-move.js';
 import { copyRows } from './steps/copy-rows.js';
 import { contentOf, differences } from './content.js';
 import { assertStillFenced, fenceRows } from './steps/fence-rows.js';
+import { assertStraysSame, holdStrays } from './steps/hold-strays.js';
 import { planMove } from './plan-move.js';
 import { purgeRows } from './steps/purge-rows.js';
 import { readSide } from './move-sides.js';
@@ -29,6 +30,8 @@ export function moveSlot(request: MoveRequest, fleet: MoveFleet, call: MoveCall)
     return withMover(fleet, { ...call, control, id }, async (mover) => {
       await mover.reached('planned');
       await assertStaysAtSource(mover);
+      if (isProvenRepair(mover)) return mover.lease.record;
+      if (plan.move.terms.reason !== undefined) await holdStrays(mover);
       const proof = (await provenCopy(mover)) ?? (await copied(mover));
       if (plan.move.terms.writes === 'fenced') await verifiedBehindFence(mover, proof);
       else await verified(mover, proof);
@@ -64,11 +67,17 @@ export function purgeMove(
   });
 }
 
+/** Behind its tombstones nothing changes any more; the rows may even be deleted, by a mover that could not record it. */
+function isProvenRepair({ lease: { record } }: Mover): boolean {
+  return record.terms.reason !== undefined && record.state === 'verified';
+}
+
 /** What an earlier mover has committed and the source still holds; undefined: there is nothing, or it is out of date. */
 async function provenCopy({ source, destination, content, lease }: Mover): Promise<MoveProof | undefined> {
   const side = await readSide(destination, lease.record.id);
   if (!side?.copied) return undefined;
   const now = await contentOf(source, content, side.copied.seeds);
+  if (lease.record.terms.reason !== undefined) assertStraysSame(lease.record, side.copied, now);
   return differences(side.copied, now).length === 0 ? side.copied : undefined;
 }
 

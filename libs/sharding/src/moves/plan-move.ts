@@ -45,7 +45,7 @@ export async function planMove(request: MoveRequest, fleet: MoveFleet, call: Pla
       tables,
       rows: { scope, keyKind: terms.keyKind, kept: terms.kept },
       names: sidesOf(request),
-      ownCopy: (await openMove(control, move)) !== undefined,
+      ownCopy: terms.reason === 'duplicate' || (await openMove(control, move)) !== undefined,
     });
     const errors = findings.filter(({ severity }) => severity === 'error');
     if (errors.length > 0) throw refused(errors.map(({ message }) => message));
@@ -72,11 +72,13 @@ interface TermParts {
 }
 
 async function termsOf(request: MoveRequest, parts: TermParts): Promise<MoveTerms> {
-  const { keyColumn = 'tenant_id', keyKind = 'text', writes = 'operator', fenceMs = FENCE_MS } = request;
+  const { keyColumn = 'tenant_id', keyKind = 'text', fenceMs = FENCE_MS, reason } = request;
   const { fleet, control, scope, group } = parts;
   if ('keys' in scope) for (const key of scope.keys) assertKey(key, keyKind);
   const kept = await keptKeys(control, fleet, { group, scope, keyKind });
-  return { keyColumn, keyKind, writes, fenceMs, throttle: request.throttle ?? null, kept };
+  const writes = reason === undefined ? (request.writes ?? 'operator') : 'operator'; // a repair has tombstones instead
+  const throttle = request.throttle ?? null;
+  return { keyColumn, keyKind, writes, fenceMs, throttle, kept, ...(reason !== undefined && { reason }) };
 }
 
 const INTEGER = /^(0|-?[1-9]\d{0,18})$/;

@@ -41,7 +41,7 @@ type Asked = Omit<NewMove, 'id'>;
 function isSameRequest(move: MoveRecord, asked: Asked): boolean {
   const places = ({ source, destination, scope }: Asked | MoveRecord) => ({ source, destination, scope });
   const names = ({ tables }: Asked | MoveRecord) => tables.map(({ schema, name }) => [schema, name]);
-  const column = ({ terms }: Asked | MoveRecord) => [terms.keyColumn, terms.keyKind];
+  const column = ({ terms }: Asked | MoveRecord) => [terms.keyColumn, terms.keyKind, terms.reason];
   return (
     isDeepStrictEqual(places(move), places(asked)) &&
     isDeepStrictEqual(names(move), names(asked)) &&

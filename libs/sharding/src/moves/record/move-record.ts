@@ -1,5 +1,5 @@
 import type { Fingerprint, Seeds } from '../fingerprint.js';
-import type { KeyKind, MoveScope, MoveWrites } from '../move-request.js';
+import type { KeyKind, MoveReason, MoveScope, MoveWrites } from '../move-request.js';
 import type { MovedTable } from '../tables/moved-table.js';
 
 /** `switched` and `routed` are of moves that change the route themselves. */
@@ -24,6 +24,8 @@ export interface MoveTerms {
   readonly throttle: number | null;
   /** Keys of the slots that pins led elsewhere, or kept at the source, when the move was planned. */
   readonly kept: readonly string[];
+  /** Of a repair. */
+  readonly reason?: MoveReason;
 }
 
 /** Content that was found equal on both sides. */
