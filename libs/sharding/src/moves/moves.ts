@@ -1,5 +1,7 @@
 import { ShardingError } from '@app/routing';
 import { abortMove } from './abort-move.js';
+import { audit } from './audit/audit.js';
+import { repair, type RepairOptions, type RepairReport } from './audit/repair.js';
 import { moveCertificate, type MoveCertificate } from './certificate.js';
 import { compareShards, type ComparedTable, type CompareRequest } from './compare-shards.js';
 import { confirmMove, moveSlot, purgeMove } from './move-slot.js';
@@ -7,6 +9,7 @@ import { movesByPrefix, recentMoves } from './record/move-rows.js';
 import { tableName } from './tables/moved-table.js';
 import { withControl } from './with-mover.js';
 import type { MoveCall, MoveFleet } from './mover.js';
+import type { AuditOptions, AuditReport, AuditRequest } from './audit/audit-request.js';
 import type { MoveRecord } from './record/move-record.js';
 import type { MoveRequest } from './move-request.js';
 import type { MoveSession } from './move-session.js';
@@ -93,6 +96,26 @@ export class Moves {
 }
 
 function callOf(options: MoveOptions = {}): MoveCall {
+
+  /**
+   * Looks for rows on shards that their key is not routed to, for what moves have left, and for rows that belong to nobody. Reads
+   * only; a shard that cannot be reached is a finding. After `signal` the report says how to go on.
+   *
+   * @throws ShardingError `invalid_options`, `invalid_cursor`, `unknown_shard`
+   */
+  async audit(request: AuditRequest = {}, options: AuditOptions = {}): Promise<AuditReport> {
+    return audit(request, this.#fleet(), options);
+  }
+
+  /**
+   * Mends what an audit has found, as far as no row can be lost by it, each key for itself: the report says what became of each.
+   * With `dry-run` nothing is changed.
+   *
+   * @throws ShardingError as {@link audit} does, when it is given a request
+   */
+  async repair(what: AuditReport | AuditRequest, options: RepairOptions): Promise<RepairReport> {
+    return repair(what, this.#fleet(), options);
+  }
   return { ...options, signal: options.signal ?? new AbortController().signal };
 }
 
