@@ -1,3 +1,5 @@
+import { ShardingError } from '@app/routing';
+import { hasEnded } from './record/move-record.js';
 import { endLease } from './record/move-rows.js';
 import { MoveLease } from './record/move-lease.js';
 import { inSession, type MoveSession } from './move-session.js';
@@ -28,6 +30,7 @@ export async function withMover<T>(
   const wait = { leaseMs, waitMs: leaseMs + PATIENCE_MS, signal: call.signal, note };
   const lease = await MoveLease.take(control, id, wait);
   try {
+    if (hasEnded(lease.record)) throw ended(lease.record);
     const signal = AbortSignal.any([call.signal, lease.lost]);
     return await onBothSides(fleet, { ...sidesOf(lease.record), signal }, (source, destination) =>
       work(moverOf({ fleet, lease, control, source, destination }, { ...call, signal, note })),
@@ -38,6 +41,11 @@ export async function withMover<T>(
     await lease.end();
     if (call.signal.aborted && !lease.lost.aborted) await letGo(fleet, lease.record);
   }
+}
+
+/** A purged move has nothing more to delete, and the copy of an aborted one is gone: its source holds the only rows. */
+function ended({ id, state }: MoveRecord): ShardingError {
+  return new ShardingError('move_refused', `move ${id} has ended: it is ${state}`);
 }
 
 const GOODBYE_MS = 1000;
