@@ -8,6 +8,7 @@ Examples:
   shardctl doctor                                    what is wrong, or will be, and what to do
   shardctl query 'select count(*) from bookmarks'    on every shard, read only
   shardctl pin acme shard1 --note 'too big'          an exception from the slot map
+  shardctl move-slot --help                          bring rows to another shard, with proof
   shardctl <verb> --help                             more of each verb
 
 Configuration: the file, then its profile, then the environment (SHARDING_DATABASE__POOL_SIZE=5 and so on), exactly

@@ -34,6 +34,7 @@ export const VERB_GROUPS = {
   routing: 'Where does it live:',
   directory: 'Exceptions from the slot map (control database):',
   databases: 'The databases:',
+  moving: 'Moving data:',
   configuration: 'Configuration:',
 } as const;
 

@@ -40,6 +40,14 @@ it('has a help page that one can learn from', async () => {
      migrate [options] [what]     run the migrations on every target; status; down
      schema [options] <diff>      diff: what the shards do not have in common
 
+   Moving data:
+     move-slot [options]          copy rows to another shard and prove it; delete them at theirs
+     moves [options]              list the moves, the newest first
+     move [options] <what> <id>   show, resume, abort: one move
+     purge <id>                   delete the verified rows of a move at its source
+     verify [options]             compare what two shards hold of tenants, or of whole slots
+     certificate [options] [id]   what a move has done, signed; --verify checks one
+
    Configuration:
      init                         write a commented sharding.toml
      config                       the resolved configuration, secrets masked
@@ -52,6 +60,7 @@ it('has a help page that one can learn from', async () => {
      shardctl doctor                                    what is wrong, or will be, and what to do
      shardctl query 'select count(*) from bookmarks'    on every shard, read only
      shardctl pin acme shard1 --note 'too big'          an exception from the slot map
+     shardctl move-slot --help                          bring rows to another shard, with proof
      shardctl <verb> --help                             more of each verb
 
    Configuration: the file, then its profile, then the environment (SHARDING_DATABASE__POOL_SIZE=5 and so on), exactly

@@ -23,7 +23,7 @@ export type { Moves, MoveOptions } from '../moves/moves.js';
 export type { MoveRecord, MoveState } from '../moves/record/move-record.js';
 export type { MoveRequest } from '../moves/move-request.js';
 export { MOVE_POINTS } from '../moves/mover.js';
-export type { MovePoint, MoveProgress } from '../moves/mover.js';
+export type { ExpectedRows, MovePoint, MoveProgress } from '../moves/mover.js';
 export { MoveMismatch } from '../moves/move-mismatch.js';
 export { checkCertificate } from '../moves/certificate.js';
 export type { MoveCertificate } from '../moves/certificate.js';
