@@ -29,8 +29,8 @@ export async function chosenTables(
     throw new ShardingError('move_refused', `no table of the search path has a column ${shown(keyColumn)}`);
   }
   const names = [...new Set(tables)];
-  const askable = names.map((name) => (isAskable(name) ? name : ''));
-  const found = await findTables(session, askable, isAskable(keyColumn) ? keyColumn : '');
+  const askable = names.map(askableName);
+  const found = await findTables(session, askable, askableName(keyColumn));
   const problems = tableProblems(names, found, keyColumn);
   if (names.length === 0) problems.push('no table is named');
   if (problems.length > 0) {
@@ -39,9 +39,9 @@ export async function chosenTables(
   return distinct(found.flat());
 }
 
-/** What the server takes as text, unchanged. */
-function isAskable(name: string): boolean {
-  return !/[\0\p{Cs}]/u.test(name); // Cs: halves of characters
+/** What the server does not take as text, unchanged, is the name of nothing. */
+export function askableName(name: string): string {
+  return /[\0\p{Cs}]/u.test(name) ? '' : name; // Cs: halves of characters
 }
 
 /** @param found what each of the names means */

@@ -31,7 +31,7 @@ export async function findTables(
         c.relname::text = wanted.name collate "C" as plain, array_position($2::text[], n.nspname::text) as nearness
       from unnest($1::text[]) with ordinality wanted (name, place)
         join pg_class c on c.relkind in ('r', 'p', 'v', 'm', 'f')
-        join pg_namespace n on n.oid = c.relnamespace
+        join pg_namespace n on n.oid = c.relnamespace and n.nspname !~ '^(pg_|information_schema$)'
           and (n.nspname || '.' || c.relname = wanted.name collate "C"
             or c.relname::text = wanted.name collate "C" and n.nspname::text = any ($2::text[])))
     select place, oid, schema, name, kind, key from named

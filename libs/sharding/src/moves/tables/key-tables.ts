@@ -13,7 +13,7 @@ export async function keyTables(
 ): Promise<FoundTable[]> {
   const { rows } = await client.query<FoundTable>(
     `select c.oid::text, n.nspname::text as schema, c.relname::text as name, 'table' as kind, a.attname::text as key
-    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace and n.nspname !~ '^(pg_|information_schema$)'
       join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
       left join unnest($4::text[], $5::text[]) scoped (name, key)
         on scoped.name collate "C" = c.relname::text and n.nspname::text = $3 collate "C"

@@ -1,4 +1,4 @@
-import { chosenTables, type WantedTables } from './chosen-tables.js';
+import { askableName, chosenTables, type WantedTables } from './chosen-tables.js';
 import { keyTables } from './key-tables.js';
 import { KEY_SCOPED_TABLES } from './key-scoped-tables.js';
 import { orderTables } from './order-tables.js';
@@ -16,11 +16,8 @@ import type { MovedTable } from './moved-table.js';
  * @throws ShardingError `move_refused` for names that mean no table with the key column, or more than one
  */
 export async function movedTables(session: MoveSession, wanted: WantedTables): Promise<MovedTable[]> {
-  const all = await keyTables(
-    session,
-    wanted.keyColumn,
-    wanted.tables === undefined ? KEY_SCOPED_TABLES : [],
-  );
+  const scoped = wanted.tables === undefined ? KEY_SCOPED_TABLES : [];
+  const all = await keyTables(session, askableName(wanted.keyColumn), scoped);
   const found = await chosenTables(session, wanted, all);
   const oids = found.map(({ oid }) => oid);
   const references = await readReferences(session, oids);
