@@ -5,11 +5,12 @@ import { repair, type RepairOptions, type RepairReport } from './audit/repair.js
 import { moveCertificate, type MoveCertificate } from './certificate.js';
 import { compareShards, type ComparedTable, type CompareRequest } from './compare-shards.js';
 import { confirmMove, moveSlot, purgeMove } from './move-slot.js';
+import { hasEnded } from './record/move-record.js';
 import { movesByPrefix, recentMoves } from './record/move-rows.js';
 import { tableName } from './tables/moved-table.js';
 import { withControl } from './with-mover.js';
-import type { MoveCall, MoveFleet } from './mover.js';
 import type { AuditOptions, AuditReport, AuditRequest } from './audit/audit-request.js';
+import type { MoveCall, MoveFleet } from './mover.js';
 import type { MoveRecord } from './record/move-record.js';
 import type { MoveRequest } from './move-request.js';
 import type { MoveSession } from './move-session.js';
@@ -69,9 +70,11 @@ export class Moves {
     return withControl(this.#fleet(), callOf(options), (control) => theMove(control, id));
   }
 
-  /** Goes on with an interrupted move as it was asked for. */
+  /** Goes on with an interrupted move as it was asked for. @throws ShardingError `move_refused` where it has ended */
   async resume(id: string, options?: MoveOptions): Promise<MoveRecord> {
-    return this.move(requestOf(await this.show(id, options)), options);
+    const move = await this.show(id, options);
+    if (!hasEnded(move)) return this.move(requestOf(move), options);
+    throw new ShardingError('move_refused', `move ${move.id} has ended: it is ${move.state}`);
   }
 
   /** The same as {@link confirm} by the id. */
@@ -93,9 +96,6 @@ export class Moves {
   async certificate(id: string, options?: MoveOptions): Promise<MoveCertificate> {
     return moveCertificate(await this.show(id, options), this.#fleet().certificateSecret);
   }
-}
-
-function callOf(options: MoveOptions = {}): MoveCall {
 
   /**
    * Looks for rows on shards that their key is not routed to, for what moves have left, and for rows that belong to nobody. Reads
@@ -116,6 +116,9 @@ function callOf(options: MoveOptions = {}): MoveCall {
   async repair(what: AuditReport | AuditRequest, options: RepairOptions): Promise<RepairReport> {
     return repair(what, this.#fleet(), options);
   }
+}
+
+function callOf(options: MoveOptions = {}): MoveCall {
   return { ...options, signal: options.signal ?? new AbortController().signal };
 }
 
