@@ -115,8 +115,8 @@ describe('move-slot', () => {
       leased_until: expect.any(String),
     };
     const pins = [ACME, GLOBEX].toSorted().map((key) => `shardctl pin ${key} shard1`);
-    const then = `shardctl purge ${id.slice(0, 8)}`;
-    expect(verified).toEqual({ ...move, next: { pins, slots: {}, then } });
+    const purge = `shardctl purge ${id.slice(0, 8)}`;
+    expect(verified).toEqual({ ...move, next: { pins, slots: {}, purge } });
     for (const key of [ACME, GLOBEX]) await at.fleet.pin(key, 'shard1');
     expect(await at.json(...options, '--confirm')).toEqual({
       ...move,

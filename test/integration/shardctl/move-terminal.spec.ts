@@ -63,7 +63,7 @@ it('a copy that takes its time has a bar', async () => {
   await at.fleet.query(0, 'analyze bookmarks');
   const { code, said } = await onTerminal(
     '',
-    ...['move-slot', '--from', 'shard0', '--to', 'shard1', '--tenant', ACME, '--throttle', '12000'],
+    ...`move-slot --from shard0 --to shard1 --tenant ${ACME} --throttle 12000`.split(' '),
   );
   expect(code).toBe(0);
   expect(said).toMatch(

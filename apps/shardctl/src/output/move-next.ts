@@ -12,15 +12,15 @@ export interface NextSteps {
   /** Lines of `sharding.toml` by shard; empty for tenants. */
   readonly slots: Readonly<Record<string, string>>;
   /** What deletes the rows at the source, afterwards. */
-  readonly then: string;
+  readonly purge: string;
 }
 
 export function nextSteps(move: MoveRecord, topology: Topology, source: ConfigurationSource): NextSteps {
   const { scope, destination, terms } = move;
-  const then = shardctlLine(source, ['purge', shortId(move)]);
-  if ('slots' in scope) return { pins: [], slots: slotLines(move, scope.slots, topology), then };
-  if (terms.keyKind === 'integer') return { pins: [], slots: {}, then };
-  return { pins: scope.keys.map((key) => pinLine(key, destination, source)), slots: {}, then };
+  const purge = shardctlLine(source, ['purge', shortId(move)]);
+  if ('slots' in scope) return { pins: [], slots: slotLines(move, scope.slots, topology), purge };
+  if (terms.keyKind === 'integer') return { pins: [], slots: {}, purge };
+  return { pins: scope.keys.map((key) => pinLine(key, destination, source)), slots: {}, purge };
 }
 
 /** What begins with a dash is no option behind two of them. */
@@ -60,7 +60,7 @@ function slotLines(
 }
 
 /** The same for people. */
-export function nextText(move: MoveRecord, { pins, slots, then }: NextSteps): string {
+export function nextText(move: MoveRecord, { pins, slots, purge }: NextSteps): string {
   const { scope, terms, source, destination } = move;
   const keep =
     terms.writes === 'fenced'
@@ -72,7 +72,7 @@ export function nextText(move: MoveRecord, { pins, slots, then }: NextSteps): st
       ? slotsText(slots)
       : pinsText(pins, { keys: scope.keys, kind: terms.keyKind, destination })),
     `then delete them at ${source}: the same command with --confirm, or`,
-    `  ${then}`,
+    `  ${purge}`,
   ].join('\n');
 }
 
