@@ -111,6 +111,32 @@ describe('move', () => {
     expect(await at.counts(ACME)).toEqual([0, 3]);
   });
 
+  it('refuses what is routed elsewhere before anything is recorded', async () => {
+    await at.fleet.pin(ACME, 'shard1');
+    const { code, err } = await said('move-slot', ...BOTH, '--tenant', ACME);
+    expect([code, err]).toEqual([
+      1,
+      [
+        `shardctl: ${ACME} is not routed to shard0: where a key is routed its rows are alive and are never overwritten. To take it to its destination for good, run the command with --confirm`,
+      ],
+    ]);
+    expect((await said('moves')).out).toEqual(['no moves']);
+  });
+
+  it('aborts no move whose source was purged although nobody could record it', async () => {
+    const { id } = await at.move({ keys: [ACME] });
+    await at.fleet.pin(ACME, 'shard1');
+    await at.run('purge', id);
+    await at.fleet.query('control', `update _sharding_moves set state = 'verified'`);
+    await at.fleet.pin(ACME, 'shard0');
+    expect(await said('move', 'abort', id, '--yes')).toEqual(
+      refusal(
+        'the rows of move UUID at shard0 were deleted, and those at shard1 are the only ones: end it with purge',
+      ),
+    );
+    expect(await at.counts(ACME)).toEqual([0, 3]);
+  });
+
   it.each([
     [['sideways', 'x'], 'behind move stands show, resume or abort, and an id (see shardctl --help)'],
     [['show', 'x', '--yes'], '--yes does not belong to move show (see shardctl --help)'],

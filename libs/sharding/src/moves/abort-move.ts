@@ -6,7 +6,8 @@ import { openSource } from './steps/fence-rows.js';
 import { asRole } from './steps/as-role.js';
 import { removeCopy } from './steps/remove-copy.js';
 import { withControl, withMover } from './with-mover.js';
-import type { MoveCall, MoveFleet } from './mover.js';
+import { ShardingError } from '@app/routing';
+import type { MoveCall, MoveFleet, Mover } from './mover.js';
 import type { MoveRecord } from './record/move-record.js';
 
 /**
@@ -19,6 +20,7 @@ export function abortMove(id: string, fleet: MoveFleet, call: MoveCall): Promise
     withMover(fleet, { ...call, control, id }, async (mover) => {
       const began = performance.now();
       const { destination, content, lease } = mover;
+      await assertHasRows(mover);
       await assertMayAbort(mover);
       await inTransaction(destination, '', async () => {
         const done = await claimSide(destination, lease.record, 'destination');
@@ -32,5 +34,16 @@ export function abortMove(id: string, fleet: MoveFleet, call: MoveCall): Promise
       await mover.reached('aborted');
       return lease.record;
     }),
+  );
+}
+
+/** A purge may have committed that nobody could record. @throws ShardingError `move_refused` */
+async function assertHasRows({ source, lease }: Mover): Promise<void> {
+  const { id, source: name, destination } = lease.record;
+  const done = await inTransaction(source, '', () => claimSide(source, lease.record, 'source'));
+  if (!done?.purged) return;
+  throw new ShardingError(
+    'move_refused',
+    `the rows of move ${id} at ${name} were deleted, and those at ${destination} are the only ones: end it with purge`,
   );
 }

@@ -4,22 +4,29 @@ import { ShardingError } from '@app/routing';
 import { keptKeys, printSubjects, routesOf, type Routes } from './routes.js';
 import { quoted } from './quoted.js';
 import type { MoveSession } from './move-session.js';
-import type { Mover } from './mover.js';
+import type { MoveFleet, Mover } from './mover.js';
 import type { MoveRecord } from './record/move-record.js';
 
 /** Before rows are copied or a copy is taken away: at the destination nobody may be writing, unless it is a repair. @throws ShardingError `move_refused` */
 export async function assertStaysAtSource(mover: Mover): Promise<void> {
-  const { source, destination, terms } = mover.lease.record;
-  const routes = await routesNow(mover);
+  const { control, fleet, lease } = mover;
+  await assertRouted(control, fleet, lease.record);
+  if (lease.record.terms.reason === undefined) await assertSameKept(mover);
+}
+
+type Routed = Pick<MoveRecord, 'source' | 'destination' | 'group' | 'scope' | 'terms'>;
+
+/** The same of a move that nobody has begun yet. @throws ShardingError `move_refused` */
+export async function assertRouted(control: MoveSession, fleet: MoveFleet, move: Routed): Promise<void> {
+  const { source, destination, terms } = move;
+  const routes = await routesOf(control, fleet, questionOf(move));
   if (terms.reason !== undefined) return assertRoutedTo(routes, destination);
   const strangers = elsewhere(routes, source);
-  if (strangers.length > 0) {
-    throw new ShardingError(
-      'move_refused',
-      `${printSubjects(strangers)} is not routed to ${source}: where a key is routed its rows are alive and are never overwritten. ${destinationAdvice(routes, destination)}`,
-    );
-  }
-  await assertSameKept(mover);
+  if (strangers.length === 0) return;
+  throw new ShardingError(
+    'move_refused',
+    `${printSubjects(strangers)} is not routed to ${source}: where a key is routed its rows are alive and are never overwritten. ${destinationAdvice(routes, destination)}`,
+  );
 }
 
 /** A repair brings rows to where their key is routed already. @throws ShardingError `move_refused` */
@@ -58,7 +65,7 @@ function routesNow({ control, fleet, lease }: Mover): Promise<Routes> {
   return routesOf(control, fleet, questionOf(lease.record));
 }
 
-function questionOf({ group, scope, terms }: MoveRecord) {
+function questionOf({ group, scope, terms }: Pick<MoveRecord, 'group' | 'scope' | 'terms'>) {
   return { group, scope, keyKind: terms.keyKind };
 }
 

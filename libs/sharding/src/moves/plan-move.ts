@@ -1,4 +1,5 @@
 import { assertRoutingKey, ShardingError } from '@app/routing';
+import { assertRouted } from './assert-routes.js';
 import { keptKeys } from './routes.js';
 import { movedTables } from './tables/read-tables.js';
 import { onBothSides } from './with-mover.js';
@@ -35,6 +36,7 @@ export async function planMove(request: MoveRequest, fleet: MoveFleet, call: Pla
   const group = groupOf(request, fleet);
   const terms = await termsOf(request, { fleet, control, scope, group });
   const sides = { source: request.from, destination: request.to, signal };
+  if (call.reads !== 'terms') await assertRouted(control, fleet, { ...sides, group, scope, terms });
   return onBothSides(fleet, sides, async (source, destination) => {
     const tables = await movedTables(source, { tables: request.tables, keyColumn: terms.keyColumn });
     const move = { ...sidesOf(request), group, scope, terms, tables, startedBy: request.by };
