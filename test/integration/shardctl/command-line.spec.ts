@@ -47,6 +47,8 @@ it('has a help page that one can learn from', async () => {
      purge <id>                   delete the verified rows of a move at its source
      verify [options]             compare what two shards hold of tenants, or of whole slots
      certificate [options] [id]   what a move has done, signed; --verify checks one
+     audit [options]              rows on the wrong shard, on two shards, or of nobody
+     repair [options]             mend what audit finds, as far as nothing can be lost by it
 
    Configuration:
      init                         write a commented sharding.toml

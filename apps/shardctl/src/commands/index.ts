@@ -1,3 +1,4 @@
+import { audit } from './audit.js';
 import { certificate } from './certificate.js';
 import { config } from './config.js';
 import { doctor } from './doctor.js';
@@ -13,6 +14,7 @@ import { pins } from './pins.js';
 import { place } from './place.js';
 import { purge } from './purge.js';
 import { query } from './query.js';
+import { repair } from './repair.js';
 import { route } from './route.js';
 import { schema } from './schema.js';
 import { slots } from './slots.js';
@@ -42,6 +44,8 @@ export const VERBS = [
   purge,
   verify,
   certificate,
+  audit,
+  repair,
   init,
   config,
 ] as readonly Verb[];
