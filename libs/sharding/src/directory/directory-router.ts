@@ -8,7 +8,7 @@ import type { RoutingKey, SlotShard, Topology, TopologyShard } from '@app/routin
 import type { MaybePromise } from '../shards/maybe-promise.js';
 import type { DirectoryOptions } from './directory-connection.js';
 import type { Directory } from './directory.js';
-import type { Pin } from './pin.js';
+import { SharedPin, type Pin } from './pin.js';
 
 /** What a `DirectoryRouter` may be told. */
 export interface DirectoryRouterOptions extends DirectoryOptions {
@@ -56,6 +56,10 @@ export class DirectoryRouter extends ShardRouter {
     const pin = this.#directory.find(key, hash);
     if (pin === undefined && this.#byHash) return topology.shardOfSlot(slotOfHash(hash), group ?? 0);
     if (pin === undefined) return this.#unpinned(key, topology, group);
+    if (group === undefined && pin instanceof SharedPin) {
+      const shard = pin.placeIn(topology);
+      if (shard) return shard;
+    }
     if (!(pin instanceof Promise)) return this.#obey(pin, key, { topology, group });
     return pin.then((found) => this.#obey(found, key, { topology, group }));
   }
@@ -80,7 +84,10 @@ export class DirectoryRouter extends ShardRouter {
   ): MaybePromise<TopologyShard> {
     if (!pin) return this.#unpinned(key, topology, group);
     const verdict = judgePin(pin, group, topology);
-    if (verdict.shard) return verdict.shard;
+    if (verdict.shard) {
+      if (group === undefined && pin instanceof SharedPin) pin.settle(topology, verdict.shard);
+      return verdict.shard;
+    }
     const refusal = refusedPin(key, pin, verdict);
     if (refusal) throw refusal;
     return this.#unpinned(key, topology, verdict.group);

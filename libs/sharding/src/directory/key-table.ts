@@ -16,11 +16,11 @@ export class KeyTable<V> {
   #cells = new Int32Array(2 * SMALLEST);
   #mask = SMALLEST - 1;
   #shift = 32 - Math.log2(SMALLEST);
-  readonly #keys: string[] = [];
-  readonly #values: V[] = [];
+  /** The key and the value of each row, side by side: who needs one needs the other. */
+  readonly #rows: (string | V)[] = [];
 
   get size(): number {
-    return this.#keys.length;
+    return this.#rows.length / 2;
   }
 
   /** @param hash {@link hashOfString} of the key */
@@ -31,7 +31,7 @@ export class KeyTable<V> {
     for (;;) {
       const row = cells[2 * cell + 1] as number;
       if (row === 0) return undefined;
-      if (cells[2 * cell] === hash && this.#keys[row - 1] === key) return this.#values[row - 1];
+      if (cells[2 * cell] === hash && this.#rows[2 * row - 2] === key) return this.#rows[2 * row - 1] as V;
       cell = (cell + 1) & mask;
     }
   }
@@ -41,13 +41,12 @@ export class KeyTable<V> {
     const cell = this.#find(key, hash);
     const row = this.#row(cell);
     if (row > 0) {
-      this.#values[row - 1] = value;
+      this.#rows[2 * row - 1] = value;
       return;
     }
-    this.#keys.push(key);
-    this.#values.push(value);
-    this.#put(cell, hash, this.#keys.length);
-    if (2 * this.#keys.length > this.#mask) this.#grow();
+    this.#rows.push(key, value);
+    this.#put(cell, hash, this.size);
+    if (2 * this.size > this.#mask) this.#grow();
   }
 
   /** @returns whether it was there */
@@ -60,12 +59,14 @@ export class KeyTable<V> {
     return true;
   }
 
-  keys(): readonly string[] {
-    return this.#keys;
+  *keys(): IterableIterator<string> {
+    for (let at = 0; at < this.#rows.length; at += 2) yield this.#rows[at] as string;
   }
 
   *entries(): IterableIterator<[string, V]> {
-    for (const [row, key] of this.#keys.entries()) yield [key, this.#values[row] as V];
+    for (let at = 0; at < this.#rows.length; at += 2) {
+      yield [this.#rows[at] as string, this.#rows[at + 1] as V];
+    }
   }
 
   #row(cell: number): number {
@@ -86,21 +87,20 @@ export class KeyTable<V> {
     let cell = this.#home(hash);
     for (;;) {
       const row = this.#row(cell);
-      if (row === 0 || (this.#cells[2 * cell] === hash && this.#keys[row - 1] === key)) return cell;
+      if (row === 0 || (this.#cells[2 * cell] === hash && this.#rows[2 * row - 2] === key)) return cell;
       cell = (cell + 1) & this.#mask;
     }
   }
 
   /** The last row takes the place of one that goes. */
   #fillRow(row: number): void {
-    const last = this.#keys.length;
-    const key = this.#keys[last - 1] as string;
+    const value = this.#rows.at(-1) as V;
+    const key = this.#rows.at(-2) as string;
     const hash = hashOfString(key);
     this.#put(this.#find(key, hash), hash, row);
-    this.#keys[row - 1] = key;
-    this.#values[row - 1] = this.#values[last - 1] as V;
-    this.#keys.pop();
-    this.#values.pop();
+    this.#rows[2 * row - 2] = key;
+    this.#rows[2 * row - 1] = value;
+    this.#rows.length -= 2;
   }
 
   /** Cells behind the gap move up as far as they are not before their home. */

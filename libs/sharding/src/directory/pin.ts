@@ -1,3 +1,5 @@
+import type { Topology, TopologyShard } from '@app/routing';
+
 /** What the directory says of one key: a shard, a group, or both. */
 export interface Pin {
   /** The name of a shard; it may be one that is not configured. */
@@ -12,6 +14,27 @@ export interface PinColumns {
   readonly group_id: number | null;
 }
 
+/** What routing has found of a pin, kept with it: a route of a pinned key looks nothing else up. */
+export class SharedPin implements Pin {
+  #topology: Topology | undefined;
+  #place: TopologyShard | undefined;
+
+  constructor(
+    readonly shard: string | undefined,
+    readonly group: number | undefined,
+  ) {}
+
+  /** Where the pin leads where nobody states another group; undefined: it was not settled yet. */
+  placeIn(topology: Topology): TopologyShard | undefined {
+    return topology === this.#topology ? this.#place : undefined;
+  }
+
+  settle(topology: Topology, place: TopologyShard): void {
+    this.#topology = topology;
+    this.#place = place;
+  }
+}
+
 /** Pins that say the same are one object: a hundred thousand of them are a hundred thousand keys and few values. */
 export class PinValues {
   readonly #byText = new Map<string, Pin>();
@@ -20,7 +43,7 @@ export class PinValues {
     const text = `${group_id ?? ''}/${shard_name ?? ''}`;
     const known = this.#byText.get(text);
     if (known) return known;
-    const pin = Object.freeze({ shard: shard_name ?? undefined, group: group_id ?? undefined });
+    const pin = new SharedPin(shard_name ?? undefined, group_id ?? undefined);
     if (this.#byText.size < MAX_VALUES) this.#byText.set(text, pin);
     return pin;
   }
