@@ -55,3 +55,35 @@ it('means the keys that are named, and none that a short column would cut them t
   ]);
   expect(await compared(['abc'])).toMatchObject([{ sourceRows: '1', same: false }]);
 });
+
+it('names the rule and no value where a database refuses the copy', async () => {
+  const strict = await MovingFleet.create({
+    tables: [
+      'create table bookmarks (id int primary key, tenant_id text not null, url text not null)',
+      'create index on bookmarks (tenant_id)',
+    ],
+  });
+  await strict.query(0, `insert into bookmarks values (1, $1, 'secret')`, [acme]);
+  const collide = async (point: string) => {
+    if (point === 'sequences-raised')
+      await strict.query(1, `insert into bookmarks values (1, 'other', 'taken')`);
+  };
+  const failed = await strict.move({ keys: [acme] }, { reached: collide }).catch((error: unknown) => error);
+  expect(failed).toMatchObject({ code: 'move_refused' });
+  expect((failed as Error).message).toContain('bookmarks_pkey');
+  expect(JSON.stringify(failed) + (failed as Error).message).not.toContain('secret');
+  expect(await strict.query(1, 'select url from bookmarks')).toEqual([{ url: 'taken' }]);
+});
+
+it('does not take a copy for good that somebody has touched', async () => {
+  const touched = await MovingFleet.create();
+  await touched.query(0, `insert into bookmarks (tenant_id, url) values ($1, 'x'), ($1, 'y')`, [acme]);
+  const { id } = await touched.move({ keys: [acme] });
+  await touched.query(1, `delete from bookmarks where url = 'y'`);
+  await expect(touched.move({ keys: [acme] })).rejects.toMatchObject({ code: 'move_mismatch' });
+  await expect(touched.moves((moves) => moves.abort(id))).rejects.toMatchObject({ code: 'move_mismatch' });
+  expect(await touched.query(0, 'select url from bookmarks order by url')).toEqual([
+    { url: 'x' },
+    { url: 'y' },
+  ]);
+});

@@ -53,6 +53,11 @@ export async function readSide(session: MoveSession, id: string): Promise<SideDo
   return rows[0]?.done ?? undefined;
 }
 
+/** Of a move that has ended; where nobody could take it away, an audit finds it. */
+export async function forgetSide(session: MoveSession, id: string): Promise<void> {
+  await session.client.query(`delete from ${table(session)} where move_id = $1`, [id]);
+}
+
 function table({ schema }: MoveSession): string {
   return `${quoted(schema)}._sharding_move_sides`;
 }

@@ -72,13 +72,15 @@ function isProvenRepair({ lease: { record } }: Mover): boolean {
   return record.terms.reason !== undefined && record.state === 'verified';
 }
 
-/** What an earlier mover has committed and the source still holds; undefined: there is nothing, or it is out of date. */
+/** What an earlier mover has committed and both sides still hold; undefined: there is nothing, or it is out of date. */
 async function provenCopy({ source, destination, content, lease }: Mover): Promise<MoveProof | undefined> {
   const side = await readSide(destination, lease.record.id);
   if (!side?.copied) return undefined;
   const now = await contentOf(source, content, side.copied.seeds);
   if (lease.record.terms.reason !== undefined) assertStraysSame(lease.record, side.copied, now);
-  return differences(side.copied, now).length === 0 ? side.copied : undefined;
+  const there = await contentOf(destination, content, side.copied.seeds);
+  const same = [now, there].every((found) => differences(side.copied as MoveProof, found).length === 0);
+  return same ? side.copied : undefined;
 }
 
 async function copied(mover: Mover): Promise<MoveProof> {

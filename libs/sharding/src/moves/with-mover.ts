@@ -2,6 +2,7 @@ import { ShardingError } from '@app/routing';
 import { hasEnded } from './record/move-record.js';
 import { endLease } from './record/move-rows.js';
 import { MoveLease } from './record/move-lease.js';
+import { moveFailure } from './move-failure.js';
 import { inSession, type MoveSession } from './move-session.js';
 import type { MoveCall, MoveFleet, Mover } from './mover.js';
 import type { MoveRecord } from './record/move-record.js';
@@ -11,13 +12,17 @@ const LEASE_MS = 15_000;
 /** Beside the lease: a mover that has died leaves it for so long. */
 const PATIENCE_MS = 5000;
 
-/** Lends a session on the control database for the whole of one command. */
-export function withControl<T>(
+/** Lends a session on the control database for the whole of one command. @throws what {@link moveFailure} makes of an error */
+export async function withControl<T>(
   fleet: MoveFleet,
   { signal }: MoveCall,
   work: (control: MoveSession) => Promise<T>,
 ): Promise<T> {
-  return inSession({ database: fleet.control, purpose: 'move', signal }, work);
+  try {
+    return await inSession({ database: fleet.control, purpose: 'move', signal }, work);
+  } catch (error) {
+    throw signal.aborted ? error : moveFailure(error);
+  }
 }
 
 /** Takes a move, opens both shards, and lets go of everything. */

@@ -1,0 +1,36 @@
+import { ShardingError } from '@app/routing';
+import { failureReason, isConnectionFailure, isServerError } from '../shards/database-failure.js';
+import { tableName } from './tables/moved-table.js';
+
+/** What the server says of where it failed: names, never values. */
+interface ServerWords {
+  readonly code?: string;
+  readonly schema?: string;
+  readonly table?: string;
+  readonly constraint?: string;
+}
+
+const AGAIN = 'nothing is lost: run the same command again';
+
+/**
+ * What a mover gives for a driver's error, whose own words may carry values of rows. The transaction that it was in has been
+ * rolled back.
+ */
+export function moveFailure(error: unknown): unknown {
+  if (error instanceof ShardingError) return error;
+  if (isConnectionFailure(error)) {
+    const why = failureReason(error);
+    return new ShardingError('shard_unavailable', `a connection of the mover was lost (${why}); ${AGAIN}`, {
+      cause: error,
+    });
+  }
+  if (!isServerError(error)) return error;
+  const { schema, table, constraint } = error as ServerWords;
+  const where = table === undefined ? '' : ` in ${tableName({ schema: schema ?? '', name: table })}`;
+  const rule = constraint === undefined ? '' : `, by ${constraint}`;
+  return new ShardingError(
+    'move_refused',
+    `a database refused a statement of the mover (${failureReason(error)}${where}${rule}) and it was rolled back; ${AGAIN} when its reason is gone`,
+    { cause: error },
+  );
+}
