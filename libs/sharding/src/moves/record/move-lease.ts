@@ -19,6 +19,7 @@ export class MoveLease {
   readonly #lost = new AbortController();
   readonly #renewal: NodeJS.Timeout;
   #record: MoveRecord;
+  #renewedAt = performance.now();
 
   private constructor(
     private readonly session: MoveSession,
@@ -65,9 +66,19 @@ export class MoveLease {
     if (!this.#lost.signal.aborted) await endLease(this.session, this.#record).catch(() => undefined); // it runs out
   }
 
+  /** A control database that is silent may have given the move away by now. */
   async #renew(): Promise<void> {
+    const askedAt = performance.now();
+    if (askedAt - this.#renewedAt > this.leaseMs) return this.#lose();
     const held = await renewLease(this.session, this.#record, this.leaseMs).catch(() => false);
-    if (!held) this.#lost.abort(lostLease(this.#record.id));
+    if (held) this.#renewedAt = askedAt;
+    else this.#lose();
+  }
+
+  #lose(): void {
+    clearInterval(this.#renewal);
+    this.#lost.abort(lostLease(this.#record.id));
+    void this.session.client.end().catch(() => undefined); // what waits for an answer there rejects
   }
 }
 
