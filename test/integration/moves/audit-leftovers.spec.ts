@@ -20,6 +20,17 @@ const repair = async (mode: 'dry-run' | 'apply') =>
   (await fleet.moves((moves) => moves.repair({}, { mode, by: 'test' }))).steps.map(
     ({ what, outcome, shard, message }) => `${what} ${outcome} ${shard}: ${message}`,
   );
+/** What a mover could not take away. */
+const sides = async (...rows: [place: number, move: string, role: string][]) => {
+  for (const place of [0, 1]) await fleet.query(place, 'truncate _sharding_move_sides');
+  for (const [place, ...row] of rows) {
+    await fleet.query(
+      place,
+      'insert into _sharding_move_sides (move_id, role, epoch) values ($1, $2, 1)',
+      row,
+    );
+  }
+};
 const traces = async (place: number) => [
   await fleet.query(place, 'select subject, state from _sharding_fence order by 1'),
   await fleet.query(place, 'select role from _sharding_move_sides'),
@@ -85,7 +96,7 @@ it('finds and removes what a move has left that control does not know', async ()
   await fleet.pin(acme, 'shard1');
   const { id } = await fleet.confirm({ keys: [acme] });
   await fleet.query('control', 'truncate _sharding_moves, _sharding_move_subjects');
-  await fleet.query(0, `update _sharding_move_sides set move_id = $1`, [GONE]);
+  await sides([0, GONE, 'source'], [1, id, 'destination']);
   const left = {
     kind: 'leftover',
     leftover: 'move',
@@ -126,6 +137,7 @@ it('lets an ended move be for a day, then mentions its traces', async () => {
   const { id } = await fleet.move({ keys: [acme] });
   await fleet.pin(acme, 'shard1');
   await fleet.confirm({ keys: [acme] });
+  await sides([0, id, 'source'], [1, id, 'destination']);
   expect(await found(fleet)).toEqual([]);
   await fleet.query('control', `update _sharding_moves set changed_at = now() - interval '2 days'`);
   const info = {
@@ -141,8 +153,8 @@ it('lets an ended move be for a day, then mentions its traces', async () => {
     { ...info, shard: 'shard1' },
   ]);
   await repair('apply');
-  const [fence, sides, triggers] = await traces(0);
-  expect([fence, sides, triggers?.length]).toEqual([[{ subject: `key:${acme}`, state: 'moved' }], [], 2]);
+  const [fence, left, triggers] = await traces(0);
+  expect([fence, left, triggers?.length]).toEqual([[{ subject: `key:${acme}`, state: 'moved' }], [], 2]);
   expect(await found(fleet)).toEqual([]);
 });
 

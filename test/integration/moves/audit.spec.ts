@@ -189,7 +189,7 @@ it('needs no right but to read', async () => {
     severity: 'error',
     shard: 'shard0',
     table: 'public.notes',
-    message: 'the table was not looked at: it refuses to be read (42501)',
+    message: 'the table was not looked at: it answers with an error (42501)',
     remedy: 'see that the role may read it, and all of its rows, then audit the shard again',
   });
 });

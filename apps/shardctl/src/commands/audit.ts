@@ -3,6 +3,7 @@ import { shardOption, wholeNumber } from '../arguments.js';
 import { auditJson, auditNotes, auditText } from '../output/audit-text.js';
 import { withMovesOf } from './move-run.js';
 import type { AuditRequest } from '@app/sharding/operator';
+import type { ShardingSettings } from '@app/sharding/config';
 import type { Verb } from '../verb.js';
 
 /** What `repair` understands too. */
@@ -77,10 +78,18 @@ export const audit: Verb<AuditOptions> = {
       json: auditJson(report),
       text: (style) => auditText(report, style),
       outcome: report.complete && isClean(report.findings) ? 'ok' : 'failed',
-      notes: auditNotes(report),
+      notes: [...auditNotes(report), ...groupNotes(await session.settings())],
     };
   },
 };
+
+/** An application's groupOf is code. */
+function groupNotes({ topology }: ShardingSettings): string[] {
+  if (topology.groups.length === 1) return [];
+  return [
+    'group 0 is assumed where the directory says no other one: what an application’s groupOf says is not known here',
+  ];
+}
 
 function percent(text: string): number {
   const value = Number(text);

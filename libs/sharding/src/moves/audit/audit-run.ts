@@ -40,7 +40,7 @@ export function onShard<T>(
 export function reasonOf(error: unknown): string {
   if (error instanceof ShardingError) return error.message;
   if (isConnectionFailure(error)) return `cannot be reached (${failureCode(error) ?? 'connection lost'})`;
-  return `refuses to be read (${failureCode(error) ?? 'unknown error'})`;
+  return `answers with an error (${failureCode(error) ?? 'of no code'})`;
 }
 
 /** Told of each position that was reached. */

@@ -15,6 +15,7 @@ export function cleanShard(shard: string, { fleet, call, mode }: RepairRun): Pro
       const left = await moveLeftovers(session, control);
       const fenced = left.filter(({ move }) => move !== 'purged').map(({ id }) => id);
       const ids = left.map(({ id }) => id);
+      const sides = left.filter(({ side }) => side).map(({ id }) => id);
       const moves = ids.length === 0 ? '' : `what is left of ${ids.join(', ')}, and `;
       if (mode === 'dry-run') return `removes ${moves}triggers that refuse nothing`;
       await inTransaction(session, '', async () => {
@@ -22,7 +23,7 @@ export function cleanShard(shard: string, { fleet, call, mode }: RepairRun): Pro
         await retire(session, 'f.move_id = any ($1::uuid[])', [fenced]);
         await session.client.query(
           `delete from ${quoted(session.schema)}._sharding_move_sides where move_id = any ($1::uuid[])`,
-          [ids],
+          [sides],
         );
       });
       const freed = await removeIdleFences(session, { signal: call.signal });

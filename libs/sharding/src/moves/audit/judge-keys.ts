@@ -18,11 +18,8 @@ export async function judgeKeys(
   const suspects = await suspectsOf(audit, keys);
   if (suspects.size === 0) return [];
   const rows = await rowsOfKeys(audit.session, table, [...suspects.keys()]);
-  const found = [...rows.keys()];
-  const still = await suspectsOf(
-    audit,
-    keys.filter((key) => found.includes(key)),
-  ); // a route may have changed meanwhile
+  const held = keys.filter((key) => rows.has(key));
+  const still = await suspectsOf(audit, held); // a route may have changed meanwhile
   const strangers = [...still].filter(([, route]) => route.shard !== undefined).map(([key]) => key);
   const others = await otherHomes(audit, audit.shard, strangers);
   return [...still].map(([key, route]) => {

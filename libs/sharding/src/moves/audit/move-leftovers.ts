@@ -12,7 +12,7 @@ export interface MoveLeftover {
   readonly fences: number;
   /** Of those, whether writes are refused now. */
   readonly refuses: boolean;
-  /** Has a row in `_sharding_move_sides`. */
+  /** Has a row in `_sharding_move_sides` that has to go. */
   readonly side: boolean;
 }
 
@@ -55,7 +55,8 @@ function leftOf(trace: Trace, move: KnownMove | undefined): MoveLeftover | undef
   if (move && move.state !== 'aborted') return undefined;
   const refuses = tombstones + standing > 0;
   if (move && !move.old && !refuses) return undefined;
-  return { id, move: move ? 'aborted' : 'unknown', fences: tombstones + fences, refuses, side };
+  const stale = side && (move?.old ?? true);
+  return { id, move: move ? 'aborted' : 'unknown', fences: tombstones + fences, refuses, side: stale };
 }
 
 async function tracesOn(session: MoveSession): Promise<Trace[]> {

@@ -1,4 +1,3 @@
-import { ShardingError } from '@app/routing';
 import { abortMove } from '../abort-move.js';
 import { compareShards } from '../compare-shards.js';
 import { moveSlot, purgeMove } from '../move-slot.js';
@@ -15,6 +14,8 @@ import type { RepairStep } from './repair-options.js';
 import type { RepairTask } from './repair-plan.js';
 
 type Base = Pick<RepairRun, 'fleet' | 'call' | 'mode' | 'by'>;
+const INTERRUPTED = 'interrupted: the same command goes on with it';
+
 type KeyTask = Extract<RepairTask, { key: string }>;
 
 /** Brings the rows of a key home, or deletes those that are there already, by a verified move. */
@@ -33,6 +34,7 @@ export async function repairKey(task: KeyTask, run: RepairRun): Promise<RepairSt
     const { id } = await moved(request, run);
     return { ...task, outcome: 'done', move: id, message: `${sentence(what, task)}, verified` };
   } catch (error) {
+    if (run.call.signal.aborted) return { what, shard, to, key, outcome: 'planned', message: INTERRUPTED };
     const end = run.mode === 'apply' ? await undone(request, run) : '';
     return { what, shard, to, key, outcome: 'refused', message: `${reasonOf(error)}${end}` };
   }
@@ -71,7 +73,6 @@ async function moved(
 
 /** Takes back what was begun, as long as nothing has reached the other shard. @returns what is left, for people */
 async function undone({ from, to, keys }: MoveRequest, { fleet, call }: RepairRun): Promise<string> {
-  if (call.signal.aborted) return '; interrupted: the same repair goes on with it';
   try {
     const open = await withControl(fleet, call, openRepairRecords);
     const own = open.filter(
@@ -111,8 +112,7 @@ async function finish(record: MoveRecord, { fleet, call, mode, by }: Base): Prom
     await moved({ ...request, ...(reason !== undefined && { reason }) }, { fleet, call });
     return { ...step, outcome: 'done', message: `ended repair ${id}` };
   } catch (error) {
-    if (!(error instanceof ShardingError) && call.signal.aborted)
-      return { ...step, outcome: 'planned', message: 'interrupted' };
+    if (call.signal.aborted) return { ...step, outcome: 'planned', message: INTERRUPTED };
     return { ...step, outcome: 'refused', message: reasonOf(error) };
   }
 }

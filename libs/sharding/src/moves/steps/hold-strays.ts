@@ -38,13 +38,14 @@ async function adoptCopy({ source, destination, content, lease }: Mover): Promis
   });
 }
 
-/** The destination is alive: what was copied there is not replaced. @throws MoveMismatch */
-export function assertStraysSame({ source }: MoveRecord, copied: MoveProof, now: MoveProof): void {
+/** The destination is alive: it may differ from what was copied, and is not written again. @throws MoveMismatch */
+export function unchangedStrays({ source }: MoveRecord, copied: MoveProof, now: MoveProof): MoveProof {
   assertSame(
     `${source} no longer holds what was brought home from there, and nothing was deleted`,
     copied,
     now,
   );
+  return copied;
 }
 
 /**
