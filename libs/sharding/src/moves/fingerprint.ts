@@ -19,8 +19,9 @@ export function newSeeds(): Seeds {
 }
 
 /** The text of a row, the same on both sides: `moves/MOVE.md`, Proof. */
-export function rowText({ columns }: MovedTable): string {
-  return `row(${columnList(columns.map(({ name }) => name))})::text collate pg_catalog."C"`;
+export function rowText({ columns, renumbered }: MovedTable): string {
+  const proven = columns.map(({ name }) => name).filter((name) => name !== renumbered);
+  return `row(${columnList(proven)})::text collate pg_catalog."C"`;
 }
 
 /** @param filter a condition of {@link filterOf} */

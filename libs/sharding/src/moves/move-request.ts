@@ -15,6 +15,9 @@ export type KeyKind = (typeof KEY_KINDS)[number];
 export const MOVE_REASONS = ['misplaced', 'duplicate'] as const;
 export type MoveReason = (typeof MOVE_REASONS)[number];
 
+export const MOVE_IDS = ['kept', 'reassigned'] as const;
+export type MoveIds = (typeof MOVE_IDS)[number];
+
 /** What is to be moved, as the caller says it. Either `keys` or `slots`. */
 export interface MoveRequest {
   /** The name of the source. */
@@ -35,6 +38,11 @@ export interface MoveRequest {
   readonly writes?: MoveWrites;
   /** How long the fence may stand; default 30,000. */
   readonly fenceMs?: number;
+  /**
+   * Whether rows keep their ids. `reassigned`: the destination numbers them, in tables that no foreign key refers to. Default
+   * `kept`.
+   */
+  readonly ids?: MoveIds;
   /** Rows per second of the copy; default: no limit. */
   readonly throttle?: number;
   /** Of a repair. Default: the keys are routed to the source. */

@@ -136,6 +136,7 @@ function requestOf({ source, destination, scope, terms, tables, startedBy }: Mov
     to: destination,
     ...scope,
     tables: tables.map(tableName),
+    ids: tables.some((table) => table.renumbered != null) ? 'reassigned' : 'kept',
     ...(terms.throttle === null ? { throttle: undefined } : { throttle: terms.throttle }),
     by: startedBy,
   } as MoveRequest;

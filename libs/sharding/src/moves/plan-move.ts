@@ -5,6 +5,7 @@ import { movedTables } from './tables/read-tables.js';
 import { onBothSides } from './with-mover.js';
 import { openMove } from './record/begin-move.js';
 import { preflight } from './preflight/preflight.js';
+import { renumbered } from './tables/renumbered.js';
 import { scopeOf, type MoveRequest, type MoveScope } from './move-request.js';
 import type { MoveCall, MoveFleet } from './mover.js';
 import type { MoveSession } from './move-session.js';
@@ -38,7 +39,8 @@ export async function planMove(request: MoveRequest, fleet: MoveFleet, call: Pla
   const sides = { source: request.from, destination: request.to, signal };
   if (call.reads !== 'terms') await assertRouted(control, fleet, { ...sides, group, scope, terms });
   return onBothSides(fleet, sides, async (source, destination) => {
-    const tables = await movedTables(source, { tables: request.tables, keyColumn: terms.keyColumn });
+    const found = await movedTables(source, { tables: request.tables, keyColumn: terms.keyColumn });
+    const tables = request.ids === 'reassigned' ? await renumbered(destination, found) : found;
     const move = { ...sidesOf(request), group, scope, terms, tables, startedBy: request.by };
     if (call.reads === 'terms') return { move, warnings: [] };
     const findings = await preflight({

@@ -3,7 +3,7 @@ import { failureCode } from '../shards/database-failure.js';
 import { filterOf, type MovedRows } from './scope-filter.js';
 import { inTransaction, type MoveSession } from './move-session.js';
 import { quoted, quotedTable } from './quoted.js';
-import { tableName, type MovedTable } from './tables/moved-table.js';
+import type { MovedTable } from './tables/moved-table.js';
 
 /** A column of a moved table that a sequence of the destination fills. */
 interface Generated {
@@ -49,12 +49,16 @@ export async function raiseSequences(
     tables.map(({ name }) => name),
   ]);
   for (const table of tables) {
-    for (const column of columns.filter((each) => `${each.schema}.${each.table}` === tableName(table))) {
+    for (const column of columns.filter((each) => isCopied(each, table))) {
       const filter = await filterOf(source, table, rows);
       const largest = await largestOf(source, table, { column: column.column, filter });
       if (largest !== undefined) await patiently(() => raise(destination, column.sequence, largest));
     }
   }
+}
+
+function isCopied({ schema, table, column }: Generated, moved: MovedTable): boolean {
+  return schema === moved.schema && table === moved.name && column !== moved.renumbered;
 }
 
 async function largestOf(

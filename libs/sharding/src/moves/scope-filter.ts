@@ -57,6 +57,7 @@ async function literal(client: pg.Client, values: readonly string[]): Promise<st
 }
 
 /** The columns that are copied. */
-export function copiedColumns({ columns }: MovedTable): string {
-  return columnList(columns.filter(({ generated }) => !generated).map(({ name }) => name));
+export function copiedColumns({ columns, renumbered }: MovedTable): string {
+  const copied = columns.filter(({ name, generated }) => !generated && name !== renumbered);
+  return columnList(copied.map(({ name }) => name));
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ShardingError, slotOf } from '@app/routing';
 import { inTransaction, type MoveSession } from '../move-session.js';
-import { insertMove, insertSubjects, movesOf, type NewMove } from './move-rows.js';
+import { insertMove, insertSubjects, keysMoving, movesOf, type NewMove } from './move-rows.js';
 import type { KeyKind, MoveScope } from '../move-request.js';
 import type { MoveRecord } from './move-record.js';
 
@@ -22,6 +22,7 @@ export async function beginMove(session: MoveSession, move: NewMove): Promise<st
     const same = others.find((other) => isSameRequest(other, move));
     if (same) return same.id;
     if (others[0]) throw taken(others[0]);
+    assertFew(move, await keysMoving(session));
     await insertMove(session, move);
     await insertSubjects(session, move, subjects);
     return move.id;
@@ -40,12 +41,26 @@ type Asked = Omit<NewMove, 'id'>;
 
 function isSameRequest(move: MoveRecord, asked: Asked): boolean {
   const places = ({ source, destination, scope }: Asked | MoveRecord) => ({ source, destination, scope });
-  const names = ({ tables }: Asked | MoveRecord) => tables.map(({ schema, name }) => [schema, name]);
+  const names = ({ tables }: Asked | MoveRecord) =>
+    tables.map((table) => [table.schema, table.name, table.renumbered ?? null]);
   const column = ({ terms }: Asked | MoveRecord) => [terms.keyColumn, terms.keyKind, terms.reason];
   return (
     isDeepStrictEqual(places(move), places(asked)) &&
     isDeepStrictEqual(names(move), names(asked)) &&
     isDeepStrictEqual(column(move), column(asked))
+  );
+}
+
+/** Every process has them in memory, and in its reads of all shards. */
+const MOST_KEYS = 10_000;
+
+/** @throws ShardingError `move_refused` */
+function assertFew({ scope, terms }: NewMove, moving: number): void {
+  const keys = terms.kept.length + ('keys' in scope ? scope.keys.length : 0);
+  if (keys + moving <= MOST_KEYS) return;
+  throw new ShardingError(
+    'move_refused',
+    `${keys} keys beside the ${moving} of open moves are more than the ${MOST_KEYS} that may move, or be kept back by pins, at a time: move fewer, one after the other, or whole slots`,
   );
 }
 

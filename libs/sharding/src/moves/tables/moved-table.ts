@@ -16,6 +16,8 @@ export interface MovedTable {
   readonly key: MovedColumn;
   /** Columns of the primary key, or of a unique key without nulls; empty without one. */
   readonly id: readonly string[];
+  /** The id column that the destination numbers anew: neither copied nor part of the proof. */
+  readonly renumbered?: string | null;
   /** Whether the types mean the same in another database: not where they are the user's own inside of arrays. */
   readonly format: 'binary' | 'text';
 }

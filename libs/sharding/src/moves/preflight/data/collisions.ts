@@ -42,7 +42,8 @@ function clashing(indexes: readonly IndexFacts[], { place, table }: Filtered): I
       !index.exclusion &&
       !index.partial &&
       !index.expression &&
-      !index.columns.includes(table.key.name),
+      !index.columns.includes(table.key.name) &&
+      !index.columns.includes(table.renumbered ?? ''),
   );
   return [...new Map(unique.map((index) => [JSON.stringify(index.columns), index])).values()];
 }
