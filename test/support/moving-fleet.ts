@@ -16,6 +16,8 @@ export interface MovingParts {
   /** Statements that make the tables of every shard. Default: `bookmarks`. */
   readonly tables?: readonly string[];
   readonly shards?: number;
+  /** An empty database of another server, for the last shard. */
+  readonly last?: string;
   readonly database?: ShardingOptions['database'];
   readonly migrations?: ShardingOptions['migrations'];
 }
@@ -31,6 +33,7 @@ export class MovingFleet {
   static async create({
     tables = [BOOKMARKS, INDEX],
     shards = 2,
+    last,
     database = {},
     migrations = {},
   }: MovingParts = {}): Promise<MovingFleet> {
@@ -38,7 +41,8 @@ export class MovingFleet {
     const control = await controlDatabase();
     const urls: string[] = [];
     for (let index = 0; index < shards; index++) {
-      const url = await cluster.createDatabase({ label: `shard${index}` });
+      const own = index === shards - 1 ? last : undefined;
+      const url = own ?? (await cluster.createDatabase({ label: `shard${index}` }));
       for (const statement of tables) await runOnce(url, statement);
       urls.push(url);
     }

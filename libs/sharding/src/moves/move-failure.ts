@@ -1,5 +1,5 @@
 import { ShardingError } from '@app/routing';
-import { failureReason, isConnectionFailure, isServerError } from '../shards/database-failure.js';
+import { failureReason, isConnectionFailure, isDiskFull, isServerError } from '../shards/database-failure.js';
 import { tableName } from './tables/moved-table.js';
 
 /** What the server says of where it failed: names, never values. */
@@ -27,10 +27,11 @@ export function moveFailure(error: unknown): unknown {
   if (!isServerError(error)) return error;
   const { schema, table, constraint } = error as ServerWords;
   const where = table === undefined ? '' : ` in ${tableName({ schema: schema ?? '', name: table })}`;
+  const reason = isDiskFull(error) ? 'its disk is full' : failureReason(error);
   const rule = constraint === undefined ? '' : `, by ${constraint}`;
   return new ShardingError(
     'move_refused',
-    `a database refused a statement of the mover (${failureReason(error)}${where}${rule}) and it was rolled back; ${AGAIN} when its reason is gone`,
+    `a database refused a statement of the mover (${reason}${where}${rule}) and it was rolled back; ${AGAIN} when its reason is gone`,
     { cause: error },
   );
 }

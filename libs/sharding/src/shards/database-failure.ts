@@ -92,7 +92,7 @@ export function isReadOnly(error: unknown): boolean {
 }
 
 /** 53100; a file that cannot grow for another reason has no code of its own. */
-function isDiskFull(error: unknown): boolean {
+export function isDiskFull(error: unknown): boolean {
   const code = failureCode(error);
   if (code === '53100') return true;
   const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
