@@ -58,6 +58,19 @@ it('says of a move that has not ended that it is on its way, and calls its rows 
   expect(await found(fleet)).toEqual([]);
 });
 
+it('is content at every moment of a move', async () => {
+  const seen: string[] = [];
+  const reached = async (point: string) => {
+    const kinds = (await found(fleet)).map(({ kind }) => kind);
+    seen.push(`${point}: ${kinds.join(', ')}`);
+  };
+  await fleet.move({ keys: [acme], writes: 'fenced' }, { reached });
+  await fleet.pin(acme, 'shard1');
+  await fleet.confirm({ keys: [acme] }, { reached });
+  expect(seen.length).toBeGreaterThan(9);
+  expect(seen.filter((line) => !line.endsWith(': moving'))).toEqual(['purged: ']);
+});
+
 it('knows the keys of a slot that moves, and those that do not move with it', async () => {
   const { id } = await fleet.move({ slots: [await slotOf(acme)] });
   await fill(fleet, 1, [globex]);
