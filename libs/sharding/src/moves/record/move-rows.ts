@@ -82,6 +82,15 @@ export function movesOf(
   });
 }
 
+/** How many keys the open moves name: those that move, and those of whole slots that do not. */
+export async function keysMoving(session: MoveSession): Promise<number> {
+  const { rows } = await session.client.query<{ keys: number }>(
+    `select coalesce(sum(coalesce(cardinality(keys), 0) + jsonb_array_length(coalesce(request -> 'kept', '[]'))), 0)::int as keys
+      from ${table(session, 'moves')} where id in (select move_id from ${table(session, 'move_subjects')})`,
+  );
+  return rows[0]?.keys ?? 0;
+}
+
 export async function insertSubjects(
   session: MoveSession,
   { id, group }: Pick<NewMove, 'id' | 'group'>,
