@@ -1,5 +1,6 @@
 import { ShardingError } from '@app/routing';
 import { failureReason, isConnectionFailure, isDiskFull, isServerError } from '../shards/database-failure.js';
+import { INSUFFICIENT_PRIVILEGE, isUnmigrated } from '../shards/sqlstates.js';
 import { tableName } from './tables/moved-table.js';
 
 /** What the server says of where it failed: names, never values. */
@@ -25,6 +26,8 @@ export function moveFailure(error: unknown): unknown {
     });
   }
   if (!isServerError(error)) return error;
+  const known = ofTheFramework(error);
+  if (known) return known;
   const { schema, table, constraint } = error as ServerWords;
   const where = table === undefined ? '' : ` in ${tableName({ schema: schema ?? '', name: table })}`;
   const reason = isDiskFull(error) ? 'its disk is full' : failureReason(error);
@@ -33,5 +36,26 @@ export function moveFailure(error: unknown): unknown {
     'move_refused',
     `a database refused a statement of the mover (${reason}${where}${rule}) and it was rolled back; ${AGAIN} when its reason is gone`,
     { cause: error },
+  );
+}
+
+/** The server's words for it hold names alone. */
+const DENIED = /^permission denied for [a-z ]+ \S+$/;
+
+/** What the operator mends before anything can be moved. */
+function ofTheFramework(cause: unknown): ShardingError | undefined {
+  if (!(cause instanceof Error)) return undefined;
+  const { code } = cause as ServerWords;
+  if (isUnmigrated(code) && cause.message.includes('_sharding_')) {
+    const remedy = 'run the migrations (shardctl migrate, or migrate())';
+    return new ShardingError('migrations_pending', `a database lacks what moves need: ${remedy}`, { cause });
+  }
+  if (code !== INSUFFICIENT_PRIVILEGE || !DENIED.test(cause.message)) return undefined;
+  return new ShardingError(
+    'move_refused',
+    `a role may not do what a move needs, ${cause.message}: grant it`,
+    {
+      cause,
+    },
   );
 }

@@ -1,6 +1,4 @@
-import { checkoutError } from '../shards/database-failure.js';
 import type pg from 'pg';
-import type { Database } from '../shards/database.js';
 
 /** One connection of a mover: of its own, with settings of its own. */
 export interface MoveSession {
@@ -11,8 +9,6 @@ export interface MoveSession {
   readonly searchPath: readonly string[];
 }
 
-/** A copy may take hours; nothing waits for longer than this. */
-const MOVE_LIMIT_MS = 24 * 3_600_000;
 /** Of each wait for a lock, where a step asks for no other. */
 const LOCK_TIMEOUT = '10s';
 
@@ -48,49 +44,6 @@ const PIN = `select set_config(pinned.name, pinned.setting, false)
   where current_setting(pinned.name, true) is not null`;
 
 const PLACES = `select current_schema() as schema, current_schemas(false)::text[] as "searchPath"`;
-
-export interface SessionPlace {
-  readonly database: Database;
-  /** Part of its `application_name`. */
-  readonly purpose: string;
-  readonly signal: AbortSignal;
-}
-
-/**
- * Lends a session on a connection outside the pool. When `signal` fires the connection ends, and with it what it runs.
- *
- * @throws ShardingError `shard_unavailable` where there is no connection
- */
-export async function inSession<T>(
-  place: SessionPlace,
-  work: (session: MoveSession) => Promise<T>,
-): Promise<T> {
-  let connected = false;
-  try {
-    return await connectAndRun(place, (session) => {
-      connected = true;
-      return work(session);
-    });
-  } catch (error) {
-    throw connected || place.signal.aborted ? error : checkoutError(place.database.label, error);
-  }
-}
-
-function connectAndRun<T>(
-  { database, purpose, signal }: SessionPlace,
-  work: (session: MoveSession) => Promise<T>,
-): Promise<T> {
-  return database.dedicated(purpose, MOVE_LIMIT_MS, async (client) => {
-    const stop = () => void client.end().catch(() => undefined); // a running statement rejects
-    signal.throwIfAborted();
-    signal.addEventListener('abort', stop, { once: true });
-    try {
-      return await work(await sessionOf(client));
-    } finally {
-      signal.removeEventListener('abort', stop);
-    }
-  });
-}
 
 /** Pins the settings of a connection. */
 export async function sessionOf(client: pg.Client): Promise<MoveSession> {

@@ -3,7 +3,8 @@ import { hasEnded } from './record/move-record.js';
 import { endLease } from './record/move-rows.js';
 import { MoveLease } from './record/move-lease.js';
 import { moveFailure } from './move-failure.js';
-import { inSession, type MoveSession } from './move-session.js';
+import { inSession } from './in-session.js';
+import type { MoveSession } from './move-session.js';
 import type { MoveCall, MoveFleet, Mover } from './mover.js';
 import type { MoveRecord } from './record/move-record.js';
 

@@ -1,5 +1,6 @@
 import { isConnectionFailure, failureCode } from '../../shards/database-failure.js';
-import { inSession, type MoveSession } from '../move-session.js';
+import { inSession } from '../in-session.js';
+import type { MoveSession } from '../move-session.js';
 import { ShardingError } from '@app/routing';
 import type { AuditPosition } from './audit-cursor.js';
 import type { AuditTerms } from './audit-request.js';

@@ -1,0 +1,49 @@
+import { checkoutError } from '../shards/database-failure.js';
+import { sessionOf, type MoveSession } from './move-session.js';
+import type { Database } from '../shards/database.js';
+
+/** A copy may take hours; nothing waits for longer than this. */
+const MOVE_LIMIT_MS = 24 * 3_600_000;
+
+export interface SessionPlace {
+  readonly database: Database;
+  /** Part of its `application_name`. */
+  readonly purpose: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Lends a session on a connection outside the pool. When `signal` fires the connection ends, and with it what it runs.
+ *
+ * @throws ShardingError `shard_unavailable` where there is no connection
+ */
+export async function inSession<T>(
+  place: SessionPlace,
+  work: (session: MoveSession) => Promise<T>,
+): Promise<T> {
+  let connected = false;
+  try {
+    return await connectAndRun(place, (session) => {
+      connected = true;
+      return work(session);
+    });
+  } catch (error) {
+    throw connected || place.signal.aborted ? error : checkoutError(place.database.label, error);
+  }
+}
+
+function connectAndRun<T>(
+  { database, purpose, signal }: SessionPlace,
+  work: (session: MoveSession) => Promise<T>,
+): Promise<T> {
+  return database.dedicated(purpose, MOVE_LIMIT_MS, async (client) => {
+    const stop = () => void client.end().catch(() => undefined); // a running statement rejects
+    signal.throwIfAborted();
+    signal.addEventListener('abort', stop, { once: true });
+    try {
+      return await work(await sessionOf(client));
+    } finally {
+      signal.removeEventListener('abort', stop);
+    }
+  });
+}
