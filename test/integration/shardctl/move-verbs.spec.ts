@@ -202,12 +202,7 @@ describe('a command line that makes no sense', () => {
 });
 
 describe('each verb', () => {
-  const VERBS = [
-    ['moves'],
-    ['move', 'resume', 'a'],
-    ['purge', 'a'],
-    [...MOVE, '--tenant', 'acme'],
-  ];
+  const VERBS = [['moves'], ['move', 'resume', 'a'], ['purge', 'a'], [...MOVE, '--tenant', 'acme']];
 
   it.each(VERBS)('%s %s %s needs a control database, that it answers, and its tables', async (...args) => {
     const errs = [];
