@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { Follower } from './follower.js';
+import { Follower, retryMs } from './follower.js';
 import type { Ask, Followed, Hearing } from './follower.js';
 
 let clock = 0;
@@ -134,4 +134,15 @@ describe('stop', () => {
     await Promise.all([step, stopped]);
     expect(asked).toEqual(['listener listen']);
   });
+});
+
+it.each([
+  [0, 50, 100],
+  [1, 50, 100],
+  [3, 200, 400],
+  [6, 1000, 2000],
+  [1000, 1000, 2000],
+])('tries again after %i failures within %i to %i ms, by chance', (failures, least, most) => {
+  expect([retryMs(failures, 0), retryMs(failures, 1)]).toEqual([least, most]);
+  expect(new Set(Array.from({ length: 100 }, () => retryMs(failures))).size).toBeGreaterThan(50);
 });

@@ -174,7 +174,7 @@ export class Follower {
 
   async #pause(): Promise<void> {
     if (this.listening) await this.#untilAsked();
-    if (!this.listening) await this.#sleep(this.#retryMs(), this.#stop.signal); // also when it was lost just now
+    if (!this.listening) await this.#sleep(retryMs(this.#failures), this.#stop.signal); // also when it was lost just now
     this.#woken = false;
   }
 
@@ -183,12 +183,6 @@ export class Follower {
     this.#pausing = new AbortController();
     if (this.#woken || this.stopped) return;
     await this.#sleep(HEARTBEAT_MS * (0.9 + Math.random() / 10), this.#pausing.signal);
-  }
-
-  #retryMs(): number {
-    const [first, most] = RETRY_MS;
-    const doubled = Math.min(most, first * 2 ** Math.max(0, this.#failures - 1));
-    return doubled * (0.5 + Math.random() / 2);
   }
 
   async #sleep(ms: number, signal: AbortSignal): Promise<void> {
@@ -214,4 +208,11 @@ export class Follower {
     if (now - this.#ranAt > STILL_MS) this.#standstills++;
     this.#ranAt = now;
   }
+}
+
+/** How long after so many failures the next attempt is made. @param chance 0 to 1: processes that lost one server come apart */
+export function retryMs(failures: number, chance = Math.random()): number {
+  const [first, most] = RETRY_MS;
+  const doubled = Math.min(most, first * 2 ** Math.max(0, failures - 1));
+  return doubled * (0.5 + chance / 2);
 }
