@@ -28,9 +28,13 @@ const DEADLINE_MS = 30_000;
  * the list that has it is the answer. A shard that fails, or that nobody can name, is an error where nothing was found,
  * and where what was found may be the copy that a move has left behind.
  */
-export async function firstFound<T>(shards: PlacedShards, search: Search<T>): Promise<Found<T> | null> {
+export function firstFound<T>(shards: PlacedShards, search: Search<T>): Promise<Found<T> | null> {
   const [only] = shards;
-  if (only && shards.length === 1 && !shards.missing) return found(only, await search.ask(only));
+  if (!only || shards.length > 1 || shards.missing) return firstOfSeveral(shards, search);
+  return search.ask(only).then((value) => found(only, value));
+}
+
+async function firstOfSeveral<T>(shards: PlacedShards, search: Search<T>): Promise<Found<T> | null> {
   const sure: Found<T>[] = [];
   const stop = new AbortController();
   const limits = { deadlineMs: DEADLINE_MS, signal: stop.signal };
@@ -65,6 +69,8 @@ export async function onEach<T>(shards: PlacedShards, work: (shard: Shard) => Pr
 
 /** All shards of several lists, each once. */
 export function union(lists: readonly PlacedShards[]): PlacedShards {
+  const [only] = lists;
+  if (only && lists.length === 1) return only;
   const shards = [...new Set(lists.flat())];
   const missing = lists.find((list) => list.missing)?.missing;
   return missing ? Object.assign(shards, { missing }) : shards;

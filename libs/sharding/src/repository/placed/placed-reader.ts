@@ -33,16 +33,13 @@ export class PlacedReader<E extends ObjectLiteral> {
     return lists.length === 1 ? (lists[0] ?? []) : lists.flat();
   }
 
-  async findOne(shards: Places, options: FindOneOptions<E>): Promise<E | null> {
+  findOne(shards: Places, options: FindOneOptions<E>): Promise<E | null> {
     this.#check(shards, options);
-    const ask = async (shard: Shard) => {
-      const [row] = await this.#noted(shard, async (repository) => {
-        const one = await repository.findOne(options);
-        return one ? [one] : [];
-      });
-      return row ?? null;
-    };
-    return (await firstFound(shards, { ask }))?.value ?? null;
+    const ask = (shard: Shard) => this.#read(shard, (repository) => repository.findOne(options));
+    return firstFound(shards, { ask }).then((found) => {
+      if (found) this.#parts.loaded.note([found.value], found.shard);
+      return found?.value ?? null;
+    });
   }
 
   async count(shards: Places, options: FindManyOptions<E>): Promise<number> {

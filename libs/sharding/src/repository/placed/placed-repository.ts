@@ -1,6 +1,6 @@
 import { EntityNotFoundError, In } from 'typeorm';
 import { ShardingError } from '@app/routing';
-import { promised } from '../../shards/maybe-promise.js';
+import { chain, promised } from '../../shards/maybe-promise.js';
 import { union } from './first-found.js';
 import { noPlacement, Placement } from './placement.js';
 import { PlacedReader } from './placed-reader.js';
@@ -130,14 +130,15 @@ export class PlacedRepository<E extends ObjectLiteral> {
     return this.find({ where, ...options });
   }
 
-  async findOne({ scatter, ...options }: FindOneOptions<E> & MayScatter): Promise<E | null> {
-    if (!options.where) {
-      throw new ShardingError('invalid_options', `findOne of ${this.#metadata.name} needs a where`);
-    }
-    const shards = await this.#shardsOf(options.where, scatter);
-    if (shards !== 'all') return this.#reader.findOne(shards, options);
-    const [row] = await this.#everywhere().find({ ...(options as object), take: 1 });
-    return row ?? null;
+  findOne({ scatter, ...options }: FindOneOptions<E> & MayScatter): Promise<E | null> {
+    return promised(() => {
+      if (!options.where) {
+        throw new ShardingError('invalid_options', `findOne of ${this.#metadata.name} needs a where`);
+      }
+      return chain(this.#shardsOf(options.where, scatter), (shards) =>
+        shards === 'all' ? this.#firstOfAll(options) : this.#reader.findOne(shards, options),
+      );
+    });
   }
 
   findOneBy(where: Where<E>, options: MayScatter = {}): Promise<E | null> {
@@ -216,11 +217,17 @@ export class PlacedRepository<E extends ObjectLiteral> {
   #shardsOf(where: unknown, scatter: true | undefined): MaybePromise<Places | 'all'> {
     const { db } = this.#parts;
     if (db) return [db.shard];
-    return promised(() => this.#placement.ofQuery(where)).then(
-      (places) =>
+    return chain(
+      this.#placement.ofQuery(where),
+      (places): Places | 'all' =>
         (places && union(places)) ??
         this.#unknown(scatter, 'these rows are: name an id, or what it asks for, in the condition'),
     );
+  }
+
+  async #firstOfAll(options: FindOneOptions<E>): Promise<E | null> {
+    const [row] = await this.#everywhere().find({ ...(options as object), take: 1 });
+    return row ?? null;
   }
 
   #unknown(scatter: true | undefined, remedy: string): 'all' {
