@@ -1,6 +1,9 @@
 import { assertRoutingKey, ShardingError } from '@app/routing';
 import { assertRouted } from './assert-routes.js';
 import { keptKeys } from './routes.js';
+import { KEY_SCOPED_TABLES } from './tables/key-scoped-tables.js';
+import { keyTables } from './tables/key-tables.js';
+import { tableName, type MovedTable } from './tables/moved-table.js';
 import { movedTables } from './tables/read-tables.js';
 import { onBothSides } from './with-mover.js';
 import { openMove } from './record/begin-move.js';
@@ -51,8 +54,9 @@ export async function planMove(request: MoveRequest, fleet: MoveFleet, call: Pla
       names: sidesOf(request),
       ownCopy: terms.reason === 'duplicate' || (await openMove(control, move)) !== undefined,
     });
-    const errors = findings.filter(({ severity }) => severity === 'error');
-    if (errors.length > 0) throw refused(errors.map(({ message }) => message));
+    const errors = findings.filter(({ severity }) => severity === 'error').map(({ message }) => message);
+    if ('slots' in scope) errors.push(...(await leftBehind(source, tables, terms.keyColumn)));
+    if (errors.length > 0) throw refused(errors);
     return { move, warnings: findings.map(({ message }) => message) };
   });
 }
@@ -66,6 +70,21 @@ function groupOf({ from, to }: MoveRequest, { topology }: MoveFleet): number {
     'residency_violation',
     `${from} is in group ${source.group} and ${to} in group ${destination.group}: rows never leave their group`,
   );
+}
+
+/** A slot that was moved may get another owner: what stays of it would not be found there. */
+async function leftBehind(
+  source: MoveSession,
+  tables: readonly MovedTable[],
+  keyColumn: string,
+): Promise<string[]> {
+  const moved = new Set(tables.map(tableName));
+  const all = (await keyTables(source, keyColumn, KEY_SCOPED_TABLES)).map(tableName);
+  const left = all.filter((name) => !moved.has(name));
+  if (left.length === 0) return [];
+  return [
+    `slots move with all their tables, and ${left.join(', ')} would stay: name no tables, or these too`,
+  ];
 }
 
 interface TermParts {

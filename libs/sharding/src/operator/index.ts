@@ -59,11 +59,6 @@ export { waitForWriters } from '../moves/fence/wait-for-writers.js';
 export { AUDIT_KINDS, isClean } from '../moves/audit/audit-finding.js';
 export type { AuditFinding, AuditKind, KeyHome, Leftover } from '../moves/audit/audit-finding.js';
 export { MAX_FINDINGS } from '../moves/audit/audit-request.js';
-export type {
-  AuditOptions,
-  AuditProgress,
-  AuditReport,
-  AuditRequest,
-} from '../moves/audit/audit-request.js';
+export type { AuditOptions, AuditProgress, AuditReport, AuditRequest } from '../moves/audit/audit-request.js';
 export { REPAIR_MODES } from '../moves/audit/repair-options.js';
 export type { RepairMode, RepairOptions, RepairReport, RepairStep } from '../moves/audit/repair-options.js';
