@@ -93,6 +93,7 @@ function environment(port: number, { control, shards, settings }: BookmarksDatab
     PORT: String(port),
     SHARDING_CONFIG: join(ROOT, 'apps/bookmarks/sharding.toml'),
     SHARDING_DATABASE__PRIMARY_URL: control,
+    SHARDING_MIGRATIONS__SHARDS: 'apps/bookmarks/src/*.migration.js', // not built as the service is
     ...(Object.fromEntries(urls) as Record<string, string>),
     ...settings,
   };

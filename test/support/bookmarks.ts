@@ -1,5 +1,6 @@
 import { createApp } from '../../apps/bookmarks/src/create-app.js';
 import { bookmarksSharding } from '../../apps/bookmarks/src/app.module.js';
+import { CreateBookmarks1764460800000 } from '../../apps/bookmarks/src/create-bookmarks.migration.js';
 import { migrate, resolveOptions } from '@app/sharding';
 import { listen } from './deployment.js';
 import type { INestApplication } from '@nestjs/common';
@@ -30,6 +31,7 @@ export function bookmarksOptions(
       ...database,
     },
     tenancy: { source: 'header' },
+    migrations: { shards: [CreateBookmarks1764460800000] },
   };
 }
 

@@ -4,16 +4,14 @@ import { AdminController } from './admin.controller.js';
 import { isAdmin } from './admin-key.guard.js';
 import { Bookmark } from './bookmark.entity.js';
 import { BookmarksController } from './bookmarks.controller.js';
-import { CreateBookmarks1764460800000 } from './create-bookmarks.migration.js';
 import { StatsController } from './stats.controller.js';
 import type { DynamicModule } from '@nestjs/common';
 import type { ShardingOptions } from '@app/sharding';
 
-/** What the code knows; databases and tenancy come from `sharding.toml` and the environment. */
+/** What the code knows; databases, migrations and tenancy come from `sharding.toml` and the environment. */
 export const bookmarksSharding = {
   entities: [Bookmark],
   crossShardAccess: isAdmin,
-  migrations: { shards: [CreateBookmarks1764460800000] },
 } satisfies ShardingOptions;
 
 @Module({ controllers: [AdminController, BookmarksController, StatsController] })

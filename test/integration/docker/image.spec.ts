@@ -5,7 +5,10 @@ import { createServer } from 'node:http';
 import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { globSync } from 'tinyglobby';
+import { loadShardingOptions } from '@app/sharding';
 import { freePort } from '@test/support';
+import { bookmarksSharding } from '../../../apps/bookmarks/src/app.module.js';
 import { readComposeFile } from './compose-file.js';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -110,6 +113,19 @@ describe('the image', () => {
     expect(finalStage).toContain('USER node');
     expect(finalStage).toContain('COPY apps/bookmarks/sharding.toml apps/bookmarks/sharding.toml');
   });
+});
+
+it('has the one list of migrations in its configuration, for service, migrator and shardctl', () => {
+  const { migrations } = loadShardingOptions({
+    environment: { SHARDING_CONFIG: 'apps/bookmarks/sharding.toml' },
+  });
+  const sources = migrations?.shards?.map((glob) =>
+    String(glob)
+      .replace(/^dist\/apps\/bookmarks\//, '')
+      .replace(/js$/, 'ts'),
+  );
+  expect(globSync(sources ?? [])).toEqual(['apps/bookmarks/src/create-bookmarks.migration.ts']);
+  expect(bookmarksSharding).not.toHaveProperty('migrations');
 });
 
 describe('the health check of the image', () => {
