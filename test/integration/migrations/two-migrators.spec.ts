@@ -100,7 +100,18 @@ it('end when they are told to, also while they wait', async () => {
   waiting.catch(() => undefined);
   await waitFor(async () => lines.length > 0, { what: 'the migrator to wait' });
   stop.abort();
-  await expect(waiting).rejects.toMatchObject({ code: 'migration_failed' });
+  await expect(waiting).rejects.toMatchObject({
+    code: 'migration_failed',
+    targets: [
+      {
+        state: 'failed',
+        failure: {
+          code: 'aborted',
+          message: 'interrupted; its transaction is rolled back: run again to go on',
+        },
+      },
+    ],
+  });
   await other.end();
   await expectNoConnections(url);
   expect(await runOnce(url, `select to_regclass('_sharding_migrations') as table`)).toEqual([

@@ -16,7 +16,8 @@ export class Migrating {
   /** Control first. */
   urls: string[] = [];
   readonly #shardctl = Shardctl.attach();
-  #cwd = '';
+  /** Where the configuration is. */
+  cwd = '';
 
   /** To be called once a file, outside of its tests. */
   static everyTest(): Migrating {
@@ -32,25 +33,25 @@ export class Migrating {
 
   /** The same with something unusual about the process. */
   runAs(call: ShardctlCall, ...args: string[]): Promise<ShardctlEnd> {
-    return this.#shardctl.run(['migrate', ...args], { cwd: this.#cwd, ...call });
+    return this.#shardctl.run(['migrate', ...args], { cwd: this.cwd, ...call });
   }
 
   /** Puts a migration of the shards into the folder. */
   async migration(name: string, up: string, down = 'select 1', more = ''): Promise<void> {
     const text = `export class ${name} { ${more} async up(r) { await r.query(${JSON.stringify(up)}); } async down(r) { await r.query(${JSON.stringify(down)}); } }`;
-    await writeFile(join(this.#cwd, 'migrations', `${name}.mjs`), text);
+    await writeFile(join(this.cwd, 'migrations', `${name}.mjs`), text);
   }
 
   async withoutFolder(): Promise<void> {
-    await rm(join(this.#cwd, 'migrations'), { recursive: true });
+    await rm(join(this.cwd, 'migrations'), { recursive: true });
   }
 
   async #begin(): Promise<void> {
     this.urls = [];
     for (const label of ['control', 'shard0', 'shard1', 'shard2'])
       this.urls.push(await this.cluster.createDatabase({ label }));
-    this.#cwd = await this.#shardctl.workingDirectory(this.#toml());
-    await mkdir(join(this.#cwd, 'migrations'));
+    this.cwd = await this.#shardctl.workingDirectory(this.#toml());
+    await mkdir(join(this.cwd, 'migrations'));
     await this.migration(ONE, 'create table notes (id uuid)', 'drop table notes');
   }
 

@@ -39,9 +39,13 @@ export async function migrateUp(options: MigrateOptions, session: Session): Prom
   }
 }
 
-function confirmed({ target, names }: TargetResult, signal: AbortSignal): Promise<boolean> {
+/** An interrupt is a no: the summary tells what is done. */
+async function confirmed({ target, names }: TargetResult, signal: AbortSignal): Promise<boolean> {
   const did = names.length === 0 ? 'was up to date' : `has ${names.length} more`;
-  return confirm(`the canary ${target} ${did}; go on with the others?`, signal);
+  return confirm(`the canary ${target} ${did}; go on with the others?`, signal).catch((error: unknown) => {
+    if (signal.aborted) return false;
+    throw error;
+  });
 }
 
 function notesOf(results: readonly TargetResult[], { migrations }: ShardingSettings): string[] {

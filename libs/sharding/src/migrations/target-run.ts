@@ -1,3 +1,4 @@
+import { ShardingError } from '@app/routing';
 import { applyStep, type Step } from './apply-migration.js';
 import { patienceOf, waitOf, type MigrationLimits, type MigrationLog } from './migration-limits.js';
 import { closed, inSession, migrationDatabase, type MigrationSession } from './migration-session.js';
@@ -47,12 +48,18 @@ export async function runTarget(
       work.run(new HeldTarget(session, { target, run, done })),
     );
     return ended({ state: done.names.length + done.interleaved.length > 0 ? 'done' : 'skipped' });
-  } catch (error) {
+  } catch (thrown) {
+    const error = run.options.signal?.aborted ? interrupted() : thrown;
     run.causes.set(target.name, error);
     return ended({ state: 'failed', failure: targetFailure(error, done.step) });
   } finally {
     await closed(database);
   }
+}
+
+/** In place of what the interrupt made of the session, which says nothing of the database. */
+function interrupted(): ShardingError {
+  return new ShardingError('aborted', 'interrupted; its transaction is rolled back: run again to go on');
 }
 
 function tell(log: MigrationLog, { did, nothing }: TargetWork['words'], result: TargetResult): void {
