@@ -28,6 +28,11 @@ const CONNECTING = new Map([
   ['EHOSTUNREACH', 'there is no way to the host: check the network'],
 ]);
 
+/** What to do about a failure to connect; undefined for all other failures. */
+export function connectingProblem(code: string): string | undefined {
+  return CONNECTING.get(code);
+}
+
 /** What an error says, made safe. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof UsageError) return { code: 'usage', message: oneLine(error.message) };

@@ -43,7 +43,7 @@ describe('migrate status', () => {
         `control  up to date  ${CONTROL.length}  0  0  ${CONTROL.at(-1)}  -  -`,
         `shard:shard0  UNKNOWN  ${count + 2}  0  1  Newer1700000000009  -  -`,
         `shard:shard1  PENDING  ${count}  1  0  ${ONE}  public.notes_id  -`,
-        'shard:shard2  UNREACHABLE  -  -  -  -  -  shard "shard2" cannot be reached (3D000) (3D000)',
+        'shard:shard2  UNREACHABLE  -  -  -  -  -  there is no such database: check the URL of this target, or create it (3D000)',
         'applied on shard:shard0 and not in the code: Newer1700000000009',
         `pending on shard:shard1: ${TWO}`,
       ],

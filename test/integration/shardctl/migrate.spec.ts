@@ -83,7 +83,7 @@ describe('migrate', () => {
     await at.cluster.dropDatabase(at.urls[2]!);
     expect(steady(await at.run()).out.slice(2)).toEqual([
       `shard:shard0  done  ${SHARD.length + 1}  N ms  -`,
-      'shard:shard1  FAILED  0  N ms  shard "shard1" cannot be reached (3D000) (3D000)',
+      'shard:shard1  FAILED  0  N ms  there is no such database: check the URL of this target, or create it (3D000)',
       'shard:shard2  not attempted  0  -  -',
     ]);
   });

@@ -1,3 +1,4 @@
+import { connectingProblem } from '../failure.js';
 import { table } from '../output/table.js';
 import type { MigrationLimits, TargetChoice, TargetFailure, TargetResult } from '@app/sharding/operator';
 import type { Report } from '../verb.js';
@@ -48,5 +49,6 @@ export function resultsReport(
 }
 
 export function problemText({ migration, message, code }: TargetFailure): string {
-  return `${migration === undefined ? '' : `${migration}: `}${message} (${code})`;
+  const said = connectingProblem(code) ?? message;
+  return `${migration === undefined ? '' : `${migration}: `}${said} (${code})`;
 }

@@ -86,7 +86,11 @@ async function plansOf(
   const plans = outcomes.map((outcome): DownPlan => {
     if (outcome.ok) return outcome.value;
     const { code, message } = targetFailure(outcome.error, undefined);
-    return { target: outcome.shard, revert: [], problem: `${message} (${code})` };
+    return {
+      target: outcome.shard,
+      revert: [],
+      problem: message.endsWith(`(${code})`) ? message : `${message} (${code})`,
+    };
   });
   const problems = planProblems(plans, to);
   if (problems.length === 0) return plans;
