@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { expectNoConnections } from '@test/support';
 import { runOnce } from '../../support/admin-query.js';
-import { CONTROL, Migrating, ONE, SHARD, steady, targets } from './migrating.js';
+import { CONTROL, Migrating, ONE, SHARD, TWO, steady, targets } from './migrating.js';
 
 const at = Migrating.everyTest();
 
@@ -150,6 +150,22 @@ describe('migrate', () => {
     ).toEqual([
       'target=control waiting for another migrator (process P of the server)',
       'target=control failed (deadline_exceeded): control is being migrated by another migrator (process P of the server), for longer than 0.5 s: wait for it, or end it',
+    ]);
+  });
+
+  it('gives up a lock as early as it is told', async () => {
+    await at.run();
+    await at.migration(TWO, 'alter table notes add column name text');
+    const reader = new pg.Client({ connectionString: at.urls[1]! });
+    await reader.connect();
+    await reader.query('begin');
+    await reader.query('select * from notes'); // a long report
+    const { code, err } = await at.run('--shard', 'shard0', '--lock-timeout', '50');
+    await reader.end();
+    expect([code, err.split('\n')[0], err.match(/got no lock/g)?.length]).toEqual([
+      1,
+      `target=shard:shard0 ${TWO} got no lock, attempt 1 of 6; tries again`,
+      5,
     ]);
   });
 });
