@@ -91,7 +91,7 @@ describe('the command line, as the README shows it', () => {
   it('begins with what was built, and a file that others cannot read', () => {
     expect(build).toMatch(/^npm run build:package /);
     expect(config).toMatch(/^export SHARDING_CONFIG=FILE /);
-    expect(lines).toHaveLength(4);
+    expect(lines).toHaveLength(5);
     expect(statSync(configuration()).mode & 0o777).toBe(0o600);
   });
 
@@ -120,6 +120,14 @@ describe('the command line, as the README shows it', () => {
       ['globex', 'text', 'shard1'],
       ['42', 'text', expect.stringMatching(/^shard[01]$/)],
     ]);
+  });
+
+  it('has nothing to migrate', () => {
+    const targets = ['control', 'shard:shard0', 'shard:shard1'];
+    expect(run('migrate  ')).toMatchObject({
+      status: 0,
+      stderr: targets.map((target) => `target=${target} up to date\n`).join(''),
+    });
   });
 
   it('knows the migrations', () => {
