@@ -39,12 +39,8 @@ async function migrated(): Promise<string[]> {
   const { migrateAll } = await load<{
     migrateAll: (options: ShardingOptions, log: (line: string) => void) => Promise<void>;
   }>('migrate.ts');
-  const { CreateBookmarks1764460800000 } = await load<{ CreateBookmarks1764460800000: never }>(
-    'create-bookmarks.migration.ts',
-  );
   const lines: string[] = [];
-  const migrations = { shards: [CreateBookmarks1764460800000] };
-  await migrateAll({ ...(await options()), migrations }, (line) => lines.push(line));
+  await migrateAll(await options(), (line) => lines.push(line));
   return lines;
 }
 
@@ -58,6 +54,7 @@ const environment = () => ({
   SHARDING_DATABASE__PRIMARY_URL: urls[0],
   SHARDING_DATABASE__SHARDS__0__PRIMARY_URL: urls[1],
   SHARDING_DATABASE__SHARDS__1__PRIMARY_URL: urls[2],
+  SHARDING_MIGRATIONS__SHARDS: join(FOLDER, '*.migration.ts'),
 });
 
 const options = async (): Promise<ShardingOptions> => {
