@@ -248,10 +248,11 @@ function runtimeProviders(openPaths: readonly string[]): Provider[] {
     },
     {
       provide: Shards,
-      inject: [SETTINGS, Fleet, RoutingContext, SHARD_ROUTER],
-      useFactory: (...parts: [ShardingSettings, Fleet, RoutingContext, ShardRouter]) => {
-        const [{ topology, groupOf }, { shards }, keys, router] = parts;
-        return new Shards({ topology, groupOf, shards, router, keys });
+      inject: [SETTINGS, Fleet, RoutingContext, SHARD_ROUTER, DirectoryConnection],
+      useFactory: (...parts: [ShardingSettings, Fleet, RoutingContext, ShardRouter, DirectoryConnection]) => {
+        const [{ topology, groupOf }, { shards }, keys, router, directory] = parts;
+        const holdMoves = () => directory.holdMoves();
+        return new Shards({ topology, groupOf, shards, router, keys, holdMoves });
       },
     },
     {

@@ -2,22 +2,28 @@ import { Logger } from '@nestjs/common';
 import { ShardingError } from '@app/routing';
 import { MIN_DIRECTORY_STALENESS_MS } from '../sharding.options.js';
 import { failureCode } from '../shards/database-failure.js';
+import { NO_MOVES } from '../shards/open-move.js';
 import { within } from '../shards/work-scope.js';
 import { Directory } from './directory.js';
 import { noDirectory } from './no-directory.js';
+import { PolledMoves } from './polled-moves.js';
 import { PinLookUps } from './pin-look-ups.js';
 import { PinProblems } from './pin-problems.js';
 import { ProcessLease } from './process-lease.js';
 import type pg from 'pg';
 import type { DirectorySettings } from '../sharding.settings.js';
 import type { Database } from '../shards/database.js';
+import type { MaybePromise } from '../shards/maybe-promise.js';
+import type { HeldMoves } from '../shards/open-move.js';
 import type { PlacementRules } from './pin-problems.js';
-import type { Ways } from './follower.js';
+import type { Ask, Ways } from './follower.js';
 
 /** Of one statement on the listening connection, connecting included where it must: with a heartbeat below 3 s. */
 const LISTENER_LIMIT_MS = 1500;
 /** Of one look-up through the pool. */
 const POOL_LIMIT_MS = 2000;
+/** Of the question what moves, where no directory is followed: a read of all shards waits for it. */
+const MOVES_LIMIT_MS = 500;
 const MIN_POOL = 2;
 const MAX_LOOK_UPS = 4;
 
@@ -32,12 +38,16 @@ export class DirectoryConnection {
   readonly #opened: OpenDirectory[] = [];
   #phase: 'booting' | 'running' | 'stopped' = 'booting';
   readonly #logger = new Logger('directory');
+  readonly #polled: PolledMoves | undefined;
 
   constructor(
     private readonly control: Database | undefined,
     private readonly settings: DirectorySettings,
     readonly rules: PlacementRules,
-  ) {}
+  ) {
+    const ask: Ask = (query) => throughPool(control as Database, query, MOVES_LIMIT_MS);
+    if (control) this.#polled = new PolledMoves(ask, (line) => this.#logger.warn(line));
+  }
 
   /** All that were opened, in that order. */
   get opened(): readonly OpenDirectory[] {
@@ -92,6 +102,25 @@ export class DirectoryConnection {
     await Promise.all(this.#opened.map(({ directory }) => directory.stop()));
   }
 
+  /** The open moves, for a read of all shards; without a control database there are none. */
+  holdMoves(): MaybePromise<HeldMoves> {
+    const [only, ...others] = this.#opened;
+    if (only && others.length === 0) return only.directory.hold();
+    return only ? this.#holdAll() : this.#poll();
+  }
+
+  /** Movers wait for each directory of this process. */
+  async #holdAll(): Promise<HeldMoves> {
+    const held = await Promise.all(this.#opened.map(async ({ directory }) => directory.hold()));
+    const moves = held[0]?.moves ?? [];
+    return { moves, end: () => held.forEach((each) => each.end()) };
+  }
+
+  async #poll(): Promise<HeldMoves> {
+    const moves = await this.#polled?.current();
+    return moves ? { ...NO_MOVES, moves } : NO_MOVES;
+  }
+
   #usable(): Database {
     const { control } = this;
     if (!control) {
@@ -130,9 +159,13 @@ function refuseImpatient({ maxStalenessMs }: DirectorySettings): void {
   );
 }
 
-function throughPool<Row extends object>(control: Database, query: pg.QueryConfig | string): Promise<Row[]> {
+function throughPool<Row extends object>(
+  control: Database,
+  query: pg.QueryConfig | string,
+  deadlineMs = POOL_LIMIT_MS,
+): Promise<Row[]> {
   const { text, values } = typeof query === 'string' ? { text: query, values: [] } : query;
-  return within('a question to the directory', { deadlineMs: POOL_LIMIT_MS }, async () =>
+  return within('a question to the directory', { deadlineMs }, async () =>
     (await control.open()).query<Row[]>(text, values),
   );
 }

@@ -2,29 +2,15 @@ import { ShardingError } from '@app/routing';
 import { CHANGES_KEPT } from './directory-statements.js';
 import { DirectoryLog } from './directory-log.js';
 import { Follower } from './follower.js';
+import { FollowedMoves } from './open-moves.js';
 import { hasMoreThan, readAllPins, readChanges, readRevision, revisionOf } from './read-pins.js';
-import type { DirectorySettings } from '../sharding.settings.js';
 import type { MaybePromise } from '../shards/maybe-promise.js';
-import type { Lines } from './directory-log.js';
+import type { HeldMoves, OpenMove } from '../shards/open-move.js';
 import type { ChangeRow } from './directory-statements.js';
-import type { Ask, Followed, Ways } from './follower.js';
+import type { DirectoryMode, DirectoryParts } from './directory-parts.js';
+import type { Ask, Followed } from './follower.js';
 import type { Snapshot } from './snapshot.js';
-import type { PinLookUps } from './pin-look-ups.js';
-import type { PinProblems } from './pin-problems.js';
 import type { Pin } from './pin.js';
-import type { ProcessLease } from './process-lease.js';
-
-/** `snapshot`: all pins are in memory; `per_key`: there are too many, each is looked up; `unread`: not read yet. */
-export type DirectoryMode = 'snapshot' | 'per_key' | 'unread';
-
-export interface DirectoryParts {
-  readonly settings: Omit<DirectorySettings, 'enabled'>;
-  readonly ways: Ways;
-  readonly lookUps: PinLookUps;
-  readonly problems: PinProblems;
-  readonly lease: ProcessLease;
-  readonly log: Lines;
-}
 
 /** Knowledge that was confirmed within this is not asked for again. Longer than a heartbeat with its deadline. */
 const FRESH_MS = 3000;
@@ -36,6 +22,7 @@ export class Directory implements Followed {
   readonly #parts: DirectoryParts;
   readonly #follower: Follower;
   readonly #log: DirectoryLog;
+  readonly #moves: FollowedMoves;
   #snapshot: Snapshot | undefined;
   #perKey = false;
   #revision = 0;
@@ -49,6 +36,7 @@ export class Directory implements Followed {
   constructor(parts: DirectoryParts) {
     this.#parts = parts;
     this.#log = new DirectoryLog(parts.log);
+    this.#moves = new FollowedMoves((line) => parts.log.warn(line));
     this.#follower = new Follower(this, parts.ways, this.#log);
   }
 
@@ -101,6 +89,7 @@ export class Directory implements Followed {
   /** Reads the directory, and follows it from then on, also where the first reading failed. */
   async start(): Promise<void> {
     await this.step();
+    if (this.#parts.lease.written) await this.step(); // what a mover did that saw no lease yet
     this.#follower.start();
   }
 
@@ -143,18 +132,28 @@ export class Directory implements Followed {
     return this.#trusted(() => this.#snapshot?.shardsOfSlot(slot) ?? this.#parts.lookUps.shardsOfSlot(slot));
   }
 
+  /** The open moves, for a read of all shards; until it ends this process does not say that it routes by more. */
+  hold(): MaybePromise<HeldMoves> {
+    if (!this.#follower.stoodStill) return this.#moves.hold(this.#revision);
+    return this.#follower.freshStep().then(() => this.#moves.hold(this.#revision));
+  }
+
   async reload(ask: Ask): Promise<void> {
     const startedAt = performance.now();
     const { snapshotMax } = this.#parts.settings;
     if (this.#perKey && (await hasMoreThan(ask, snapshotMax))) {
-      return this.#lookUpFromNowOn(await readRevision(ask), startedAt);
+      this.#lookUpFromNowOn(await readRevision(ask), startedAt, await this.#moves.read(ask));
+      return this.#renewLease(ask);
     }
     const { revision, pins, askedAt } = await readAllPins(ask, snapshotMax);
-    if (!pins) return this.#lookUpFromNowOn(revision, startedAt);
+    const moves = await this.#moves.read(ask); // after the revision: with all that it tells of
     const endedAt = performance.now();
-    this.#nextCountAt = endedAt + Math.max(1000, 10 * (endedAt - startedAt));
-    this.#replace(pins, revision, askedAt);
-    return this.#parts.lease.renew(ask, this.#revision);
+    if (pins) {
+      this.#nextCountAt = endedAt + Math.max(1000, 10 * (endedAt - startedAt));
+      this.#moves.known = moves;
+      this.#replace(pins, revision, askedAt);
+    } else this.#lookUpFromNowOn(revision, startedAt, moves);
+    return this.#renewLease(ask);
   }
 
   failed(error: Error): void {
@@ -167,13 +166,18 @@ export class Directory implements Followed {
     const rows = await readChanges(ask, this.#revision);
     const revision = revisionOf(rows);
     const changed = revision !== this.#revision;
+    if (changed) this.#moves.known = await this.#moves.read(ask); // known before the revision is
     if (this.#missed(revision) || !this.#apply(rows, revision)) {
       await this.reload(ask);
       this.#log.reread(this.rows, this.#revision);
     } else this.#confirmed(askedAt);
     await this.#countPins(ask);
-    await this.#parts.lease.renew(ask, this.#revision);
+    await this.#renewLease(ask);
     return changed;
+  }
+
+  #renewLease(ask: Ask): Promise<void> {
+    return this.#parts.lease.renew(ask, this.#moves.oldest(this.#revision));
   }
 
   /** Asks the clock once for all routes of one synchronous run: nothing can arrive between them. */
@@ -265,7 +269,8 @@ export class Directory implements Followed {
     this.#confirmed(askedAt);
   }
 
-  #lookUpFromNowOn(revision: number, askedAt: number): void {
+  #lookUpFromNowOn(revision: number, askedAt: number, moves?: readonly OpenMove[]): void {
+    if (moves) this.#moves.known = moves;
     const { settings, lookUps, log, problems } = this.#parts;
     if (!this.#perKey) log.warn(`more than ${settings.snapshotMax} pins: each key is looked up from now on`);
     this.#perKey = true;

@@ -58,7 +58,8 @@ export async function assertRoutedAway(mover: Mover): Promise<void> {
     );
   }
   await assertSameKept(mover);
-  if (fleet.directory === 'obeyed') await allProcessesKnow(control, mover.signal);
+  if (fleet.directory === 'ignored') return;
+  await allProcessesKnow(control, { signal: mover.signal, harmless: 'nothing was deleted' });
 }
 
 function routesNow({ control, fleet, lease }: Mover): Promise<Routes> {
@@ -89,30 +90,59 @@ async function assertSameKept({ control, fleet, lease }: Mover): Promise<void> {
   );
 }
 
-const PROCESSES_MS = 40_000;
-const POLL_MS = 100;
+/**
+ * Before rows are copied: every process leaves copies out of its reads of all shards.
+ *
+ * @throws ShardingError `move_refused` naming the processes that do not answer
+ */
+export async function untilReadsKnow({ control, fleet, signal, lease }: Mover): Promise<void> {
+  if (fleet.directory === 'ignored' && lease.record.state === 'planned') {
+    await pause(POLLED_MS, undefined, { signal });
+  }
+  await allProcessesKnow(control, { signal, harmless: 'nothing was copied' });
+}
 
 /** A process that is cut off keeps its lease for half a minute. */
-async function allProcessesKnow(control: MoveSession, signal: AbortSignal): Promise<void> {
+const PROCESSES_MS = 40_000;
+/** A process that follows no directory has no lease; it asks what moves before a read of all shards, each second at most. */
+const POLLED_MS = 2000;
+const POLL_MS = 100;
+
+interface Wait {
+  readonly signal: AbortSignal;
+  /** What is told of a wait in vain. */
+  readonly harmless: string;
+}
+
+/** That the directory is what it is now; what changes later is not waited for. */
+async function allProcessesKnow(control: MoveSession, { signal, harmless }: Wait): Promise<void> {
   const ends = performance.now() + PROCESSES_MS;
+  const revision = await revisionNow(control);
   for (;;) {
-    const behind = await processesBehind(control);
+    const behind = await processesBehind(control, revision);
     if (behind.length === 0) return;
     if (performance.now() > ends) {
       throw new ShardingError(
         'move_refused',
-        `${printSubjects(behind)} has not applied the newest revision of the directory: nothing was deleted; wait for it, or end it`,
+        `${printSubjects(behind)} has not applied revision ${revision} of the directory, or a read of all shards runs there that is older: ${harmless}; wait for it, or end it`,
       );
     }
     await pause(POLL_MS, undefined, { signal });
   }
 }
 
-async function processesBehind({ client, schema }: MoveSession): Promise<string[]> {
+async function revisionNow({ client, schema }: MoveSession): Promise<string> {
+  const { rows } = await client.query<{ revision: string }>(
+    `select revision from ${quoted(schema)}._sharding_revision`,
+  );
+  return rows[0]?.revision ?? '0';
+}
+
+async function processesBehind({ client, schema }: MoveSession, revision: string): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select name from ${quoted(schema)}._sharding_processes
-      where lease_until > clock_timestamp() and revision < (select revision from ${quoted(schema)}._sharding_revision)
-      order by name`,
+      where lease_until > clock_timestamp() and revision < $1 order by name`,
+    [revision],
   );
   return rows.map(({ name }) => name);
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ShardingError } from '@app/routing';
-import { assertStaysAtSource, assertRoutedAway } from './assert-routes.js';
+import { assertStaysAtSource, assertRoutedAway, untilReadsKnow } from './assert-routes.js';
 import { beginMove, openMove } from './record/begin-move.js';
 import { copyRows } from './steps/copy-rows.js';
 import { contentOf, differences } from './content.js';
@@ -29,6 +29,7 @@ export function moveSlot(request: MoveRequest, fleet: MoveFleet, call: MoveCall)
     const id = await beginMove(control, { id: randomUUID(), ...plan.move });
     return withMover(fleet, { ...call, control, id }, async (mover) => {
       await mover.reached('planned');
+      if (!isProvenRepair(mover)) await untilReadsKnow(mover);
       await assertStaysAtSource(mover);
       if (isProvenRepair(mover)) return mover.lease.record;
       if (plan.move.terms.reason !== undefined) await holdStrays(mover);

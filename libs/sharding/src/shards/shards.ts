@@ -1,6 +1,8 @@
 import { ShardingError, routeKey } from '@app/routing';
 import { fanOut } from './fan-out.js';
 import { chain } from './maybe-promise.js';
+import { beginWholeRead } from './moving-reads.js';
+import { NO_MOVES } from './open-move.js';
 import { ShardDb } from './shard-db.js';
 import { placedShards } from './placed-shards.js';
 import { apartFromEnded } from './transaction.js';
@@ -16,6 +18,7 @@ import type {
 } from '@app/routing';
 import type { ShardOutcome } from './fan-out.js';
 import type { MaybePromise } from './maybe-promise.js';
+import type { HoldMoves, WholeRead } from './moving-reads.js';
 import type { PlacedShards } from './placed-shards.js';
 import type { Reader } from './reads/reader.js';
 import type { ReadMode } from './reads/reads.js';
@@ -64,6 +67,7 @@ export class Shards {
   readonly #router: ShardRouter;
   readonly #rules: RoutingRules;
   readonly #keys: RoutingKeySource;
+  readonly #holdMoves: HoldMoves;
 
   constructor(parts: {
     topology: Topology;
@@ -71,6 +75,8 @@ export class Shards {
     shards: readonly Shard[];
     router: ShardRouter;
     keys: RoutingKeySource;
+    /** Default: nothing moves. */
+    holdMoves?: HoldMoves;
   }) {
     this.topology = parts.topology;
     this.#shards = parts.shards;
@@ -78,6 +84,7 @@ export class Shards {
     this.#router = parts.router;
     this.#rules = { topology: parts.topology, groupOf: parts.groupOf };
     this.#keys = parts.keys;
+    this.#holdMoves = parts.holdMoves ?? (() => NO_MOVES);
   }
 
   /**
@@ -185,6 +192,16 @@ export class Shards {
     options: EachOptions = {},
   ): Promise<ShardOutcome<Shard, T>[]> {
     return this.#fanOut(options, (shard) => work(shard.reader(), shard));
+  }
+
+  /**
+   * Begins a read of all shards, which asks each for the rows that it owns: while rows move, two may hold them.
+   *
+   * @throws ShardingError `directory_unavailable` where rows move and nobody can say where they are routed
+   */
+  beginWholeRead(): Promise<WholeRead> {
+    const hold = this.#shards.length > 1 ? this.#holdMoves : () => NO_MOVES;
+    return beginWholeRead(hold, { router: this.#router, rules: this.#rules });
   }
 
   /** Notes that the running work uses these shards, for its metrics. */

@@ -1,6 +1,7 @@
 import { DirectoryTables } from './directory-tables.js';
 import { FenceTables } from './fence-tables.js';
 import { IdentityTables } from './identity-tables.js';
+import { MoveNews } from './move-news.js';
 import { MoveSides } from './move-sides.js';
 import { MoveTables } from './move-tables.js';
 import { SlotFunctions } from './slot-functions.js';
@@ -34,4 +35,5 @@ export const CONTROL_MIGRATIONS: readonly FrameworkMigration[] = [
   new MoveTables(),
   moveSides,
   fenceTables,
+  new MoveNews(),
 ];

@@ -26,7 +26,8 @@ const SHAPE = [
 /** Options of one database that would be lost silently. */
 const REFUSED = ['lock', 'cache', 'transaction', 'comment', 'join'] as const;
 
-interface Scattered<E extends ObjectLiteral> {
+/** What is the same for all requests of one scatter. */
+export interface Scattered<E extends ObjectLiteral> {
   readonly entity: EntityClass<E>;
   readonly ownedBy: OwnedBy | undefined;
   readonly loaded?: LoadedFrom | undefined;

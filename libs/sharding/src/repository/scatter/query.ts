@@ -22,7 +22,7 @@ export interface OwnedCondition {
  * Which of its rows a shard owns; undefined: all. Rows that it holds and does not own, as during a move, are left out in
  * SQL. `alias` is the entity's alias in the query.
  */
-export type OwnedBy = (shard: Shard, alias: string) => OwnedCondition | undefined;
+export type OwnedBy = (shard: Shard, alias: string, entity: EntityMetadata) => OwnedCondition | undefined;
 
 /** Told of each entity that is given out, and the shard that it is of. */
 export type LoadedFrom = (entity: object, shard: Shard) => void;
@@ -52,7 +52,7 @@ export function ownRows<E extends ObjectLiteral>(
     ...(where !== undefined && !many && { where }),
   } as FindManyOptions<E>);
   if (many) restrictToKeys(query, metadata, { where, withDeleted } as FindManyOptions<E>);
-  const owned = parts.ownedBy?.(read.shard, metadata.name);
+  const owned = parts.ownedBy?.(read.shard, metadata.name, metadata);
   if (owned) query.andWhere(`(${owned.where})`, owned.parameters);
   return query;
 }

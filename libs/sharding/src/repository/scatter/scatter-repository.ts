@@ -23,10 +23,11 @@ import type {
   ScatterStreamOptions,
 } from './cross-shard-repository.js';
 import type { AllShards, ScatterLimits, SomeShards } from './fan-out-options.js';
+import type { Scattered } from './find-options.js';
 import type { GatherParts, PlacedShard } from './gather.js';
 import type { GroupsCall } from './groups/ask-groups.js';
 import type { Where } from './query.js';
-import type { ScatterAnswer, ScatterParts } from './scatter.js';
+import type { ScatterAnswer, ScatterParts, WholeScatter } from './scatter.js';
 
 type Limits = AllShards | SomeShards;
 type FindOptions<E extends ObjectLiteral> = ScatterFindOptions<E> & Limits;
@@ -60,9 +61,9 @@ export class ScatterRepository<E extends ObjectLiteral> implements CrossShardRep
   }
 
   findOneBy(where: Where<E>, options: FindOptions<E> = {}): Promise<never> {
-    const request = () => rowsRequest(this.#scatter, { ...options, where });
-    return this.#scatter.run('findOneBy', options, async (parts) => {
-      const { rows, missing } = await findRows(parts, request(), { skip: 0, take: 1 });
+    return this.#scatter.run('findOneBy', options, async (parts, of) => {
+      const request = rowsRequest(of, { ...options, where });
+      const { rows, missing } = await findRows(parts, request, { skip: 0, take: 1 });
       return valueAnswer(rows[0] ?? null, rows.length, missing);
     });
   }
@@ -108,15 +109,15 @@ export class ScatterRepository<E extends ObjectLiteral> implements CrossShardRep
     aggregates: GroupsCall['aggregates'],
     options: GroupsCall['options'] & CountOptions<E> = {},
   ): Promise<never> {
-    return this.#scatter.run('groupBy', options, async (parts) => {
-      const request = countRequest(this.#scatter, options);
+    return this.#scatter.run('groupBy', options, async (parts, of) => {
+      const request = countRequest(of, options);
       const { rows, missing } = await askGroups(parts, request, { columns, aggregates, options });
       return rowsAnswer(rows, missing);
     });
   }
 
   page(options: ScatterPageOptions<E> & Limits): Promise<never> {
-    return this.#scatter.run('page', options, (parts) => this.#page(parts, options));
+    return this.#scatter.run('page', options, (parts, of) => this.#page({ ...parts, of }, options));
   }
 
   stream(
@@ -129,7 +130,9 @@ export class ScatterRepository<E extends ObjectLiteral> implements CrossShardRep
     const window = windowOf(options);
     const { skip, take } = window;
     const limit = take === undefined ? undefined : skip + take;
-    const request = { ...rowsRequest(this.#scatter, options), limit };
+    const { of, end } = await this.#scatter.whole();
+    end(); // nothing is read
+    const request = { ...rowsRequest(of, options), limit };
     const shards = [];
     let merge: string[] = [];
     for (const { shard, index } of this.#scatter.placed(options)) {
@@ -144,24 +147,24 @@ export class ScatterRepository<E extends ObjectLiteral> implements CrossShardRep
   }
 
   #rows(method: string, options: FindOptions<E>): Promise<never> {
-    return this.#scatter.run(method, options, async (parts) => {
+    return this.#scatter.run(method, options, async (parts, of) => {
       const window = windowOf(options);
-      const { rows, missing } = await findRows(parts, rowsRequest(this.#scatter, options), window);
+      const { rows, missing } = await findRows(parts, rowsRequest(of, options), window);
       return rowsAnswer(rows, missing);
     });
   }
 
   #value(method: string, options: CountOptions<E>, aggregate: Record<string, string>): Promise<never> {
-    return this.#scatter.run(method, options, async (parts) => {
-      const request = countRequest(this.#scatter, options);
+    return this.#scatter.run(method, options, async (parts, of) => {
+      const request = countRequest(of, options);
       const { value, missing } = await singleValue(parts, request, aggregate);
       return valueAnswer(value, 1, missing);
     });
   }
 
   #exists(method: string, options: CountOptions<E>): Promise<never> {
-    return this.#scatter.run(method, options, async (parts) => {
-      const request = countRequest(this.#scatter, options);
+    return this.#scatter.run(method, options, async (parts, of) => {
+      const request = countRequest(of, options);
       const { answers, missing } = await gather(parts, async (read) => {
         const query = ownRows(read, request, { loadEagerRelations: false });
         query.orderBy().setOption('disable-global-order').select('1', 'found').limit(1);
@@ -175,10 +178,13 @@ export class ScatterRepository<E extends ObjectLiteral> implements CrossShardRep
     });
   }
 
-  async #page(parts: GatherParts, options: ScatterPageOptions<E>): Promise<ScatterAnswer> {
+  async #page(
+    { of, ...parts }: GatherParts & { readonly of: Scattered<E> },
+    options: ScatterPageOptions<E>,
+  ): Promise<ScatterAnswer> {
     const { take = DEFAULT_PAGE, after } = options;
     assertWhole('take', take, { least: 1 });
-    const request = rowsRequest(this.#scatter, options);
+    const request = rowsRequest(of, options);
     const { cursors } = this.#scatter;
     const binding = cursorBinding(request, parts.shards);
     const from = after === undefined || after === null ? undefined : cursors.read(after, binding);
@@ -201,6 +207,7 @@ export class ScatterRepository<E extends ObjectLiteral> implements CrossShardRep
     const end = this.#scatter.begin('stream', site);
     let rows = 0;
     let shards: PlacedShard[] | undefined;
+    let whole: WholeScatter<E> | undefined;
     let failure: { readonly error: unknown } | undefined;
     try {
       shards = this.#scatter.use(options);
@@ -208,8 +215,9 @@ export class ScatterRepository<E extends ObjectLiteral> implements CrossShardRep
       assertWhole('batchSize', batchSize, { least: 1 });
       assertWhole('idleMs', idleMs, { least: 1, most: 2 ** 31 - 1 });
       const { reads } = this.#scatter;
-      const parts = { shards, reads, batchSize, idleMs, deadlineMs, signal };
-      for await (const row of streamRows(parts, rowsRequest(this.#scatter, options))) {
+      whole = await this.#scatter.whole();
+      const parts = { shards, reads, batchSize, idleMs, deadlineMs, signal, ended: whole.end };
+      for await (const row of streamRows(parts, rowsRequest(whole.of, options))) {
         rows++;
         yield row;
       }
@@ -217,6 +225,7 @@ export class ScatterRepository<E extends ObjectLiteral> implements CrossShardRep
       failure = { error };
       throw error;
     } finally {
+      whole?.end();
       end({ rows, shards: shards?.length, ...failure });
     }
   }

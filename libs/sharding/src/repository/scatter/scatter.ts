@@ -4,11 +4,13 @@ import { shardedEntityOptions } from '../sharded-entity.js';
 import { Cursors } from './cursor.js';
 import { fanOutPlan } from './fan-out-options.js';
 import { withFreshTypes } from './labels.js';
+import { withoutMoving } from './moving-rows.js';
 import { ScatterWatch } from './scatter-watch.js';
 import type { ObjectLiteral } from 'typeorm';
 import type { Shards } from '../../shards/shards.js';
 import type { EntityClass } from '../sharded-entity.js';
 import type { AllShards, MissingShard, ScatterLimits, SomeShards } from './fan-out-options.js';
+import type { Scattered } from './find-options.js';
 import type { GatherParts, PlacedShard } from './gather.js';
 import type { LoadedFrom, OwnedBy } from './query.js';
 import type { ScatterPolicy } from '../../sharding.options.js';
@@ -43,6 +45,12 @@ export interface ScatterAnswer {
   readonly named: object;
   readonly rows: number;
   readonly missing: readonly MissingShard[];
+}
+
+/** One scatter that has begun; whoever begins it ends it. */
+export interface WholeScatter<E extends ObjectLiteral> {
+  readonly of: Scattered<E>;
+  readonly end: () => void;
 }
 
 /** The frame of every scatter: refusals before a connection is taken, one snapshot of the shards, one log line. */
@@ -80,15 +88,17 @@ export class Scatter<E extends ObjectLiteral> {
   async run(
     method: string,
     options: AllShards | SomeShards,
-    work: (parts: GatherParts) => Promise<ScatterAnswer>,
+    work: (parts: GatherParts, of: Scattered<E>) => Promise<ScatterAnswer>,
   ): Promise<never> {
     const end = this.begin(method);
     let shards: PlacedShard[] | undefined;
+    let whole: WholeScatter<E> | undefined;
     try {
       shards = this.use(options);
       const plan = fanOutPlan(options, shards.length);
       const parts = { shards, plan, reads: this.reads };
-      const answer = await withFreshTypes(() => work(parts));
+      const { of } = (whole = await this.whole());
+      const answer = await withFreshTypes(() => work(parts, of));
       end({ ...answer, shards: shards.length });
       return (
         plan.quorum === undefined ? answer.whole : { ...answer.named, missing: answer.missing }
@@ -96,7 +106,16 @@ export class Scatter<E extends ObjectLiteral> {
     } catch (error) {
       end({ rows: 0, error, shards: shards?.length });
       throw error;
+    } finally {
+      whole?.end();
     }
+  }
+
+  /** Decides, once for all shards, which rows each of them gives. @throws ShardingError `directory_unavailable` */
+  async whole(): Promise<WholeScatter<E>> {
+    const { entity, loaded } = this;
+    const { notOwned, end } = await this.#shards.beginWholeRead();
+    return { of: { entity, loaded, ownedBy: withoutMoving(notOwned, this.ownedBy) }, end };
   }
 
   /** @throws ShardingError `scatter_denied`, `cross_shard_transaction` */

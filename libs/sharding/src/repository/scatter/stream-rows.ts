@@ -17,6 +17,8 @@ export interface StreamParts {
   readonly idleMs: number;
   readonly deadlineMs: number | undefined;
   readonly signal: AbortSignal | undefined;
+  /** The stream reads no more, also where its consumer has not noticed yet. */
+  readonly ended: () => void;
 }
 
 /** The rows of one shard as far as they have been fetched. */
@@ -37,6 +39,7 @@ export async function* streamRows<E extends ObjectLiteral>(
 ): AsyncGenerator<E, void, undefined> {
   const guard = new ConsumerGuard(parts);
   const { signal } = guard;
+  signal.addEventListener('abort', parts.ended, { once: true });
   const cursors = parts.shards.map((place) => new ShardCursor({ ...parts, ...place, request, signal }));
   let done = false;
   try {

@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { FaultProxy } from '@test/support';
+import { MovingFleet } from '../../support/moving-fleet.js';
+import { Scattered, fill, lower } from './scattered.js';
+import type { ShardingOptions } from '@app/sharding';
+
+/** An application that follows no directory asks what moves. */
+const [acme = '', other = ''] = lower;
+let fleet: MovingFleet;
+let proxy: FaultProxy;
+let scattered: Scattered;
+let options: ShardingOptions;
+
+beforeAll(async () => {
+  fleet = await MovingFleet.create();
+  await fill(fleet, [acme, other]);
+  proxy = await FaultProxy.start({ port: Number(new URL(fleet.control).port) });
+  const database = { ...fleet.options.database, directoryShardRouter: false };
+  options = { ...fleet.options, database };
+  scattered = await Scattered.boot({
+    ...options,
+    database: { ...database, primaryUrl: proxy.url(fleet.control), connectTimeoutMs: 1000 },
+  });
+});
+
+afterAll(async () => {
+  await scattered.close();
+  await proxy.dispose();
+});
+
+it('asks once a second at most, and once for all who read at the same time', async () => {
+  await scattered.repo.count();
+  const [before, began] = [proxy.statements, performance.now()];
+  await Promise.all(Array.from({ length: 30 }, () => scattered.repo.count()));
+  const seconds = (performance.now() - began) / 1000;
+  expect(proxy.statements - before).toBeLessThanOrEqual(2 * (seconds + 1));
+});
+
+it('counts once during a move, also while the control database does not answer', async () => {
+  const { id } = await fleet.moves((moves) => moves.move(fleet.request({ keys: [acme] })), options);
+  expect(await scattered.repo.count()).toBe(40);
+  expect(await scattered.leavesOut()).toBe(true);
+  proxy.blackHole();
+  for (let n = 0; n < 3; n++) {
+    const began = performance.now();
+    expect(await scattered.repo.count()).toBe(40);
+    expect(performance.now() - began).toBeLessThan(3000);
+    await new Promise((resolve) => setTimeout(resolve, 600));
+  }
+  proxy.heal();
+  await fleet.moves((moves) => moves.abort(id), options);
+  expect(await scattered.repo.count()).toBe(40);
+});
