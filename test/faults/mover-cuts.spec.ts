@@ -8,7 +8,7 @@ import type { MoveRecord } from '@app/sharding/operator';
  * sample of the cuts; `npm run soak:cuts` makes all of them.
  */
 const SEED = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000);
-const CUTS = process.env['MOVE_CUTS'] === 'all' ? Infinity : Number(process.env['MOVE_CUTS'] ?? 24);
+const CUTS = process.env['MOVE_CUTS'] === 'all' ? Infinity : Number(process.env['MOVE_CUTS'] ?? 12);
 
 const PHASES = ['move', 'confirm'] as const;
 
