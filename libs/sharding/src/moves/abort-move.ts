@@ -1,4 +1,5 @@
 import { assertMayAbort } from './steps/hold-strays.js';
+import { assertHasRows } from './steps/assert-has-rows.js';
 import { claimSide, writeSide } from './move-sides.js';
 import { endMove } from './record/end-move.js';
 import { inTransaction } from './move-session.js';
@@ -6,8 +7,7 @@ import { openSource } from './steps/fence-rows.js';
 import { asRole } from './steps/as-role.js';
 import { removeCopy } from './steps/remove-copy.js';
 import { withControl, withMover } from './with-mover.js';
-import { ShardingError } from '@app/routing';
-import type { MoveCall, MoveFleet, Mover } from './mover.js';
+import type { MoveCall, MoveFleet } from './mover.js';
 import type { MoveRecord } from './record/move-record.js';
 
 /**
@@ -34,16 +34,5 @@ export function abortMove(id: string, fleet: MoveFleet, call: MoveCall): Promise
       await mover.reached('aborted');
       return lease.record;
     }),
-  );
-}
-
-/** A purge may have committed that nobody could record. @throws ShardingError `move_refused` */
-async function assertHasRows({ source, lease }: Mover): Promise<void> {
-  const { id, source: name, destination } = lease.record;
-  const done = await inTransaction(source, '', () => claimSide(source, lease.record, 'source'));
-  if (!done?.purged) return;
-  throw new ShardingError(
-    'move_refused',
-    `the rows of move ${id} at ${name} were deleted, and those at ${destination} are the only ones: end it with purge`,
   );
 }

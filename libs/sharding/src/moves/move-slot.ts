@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ShardingError } from '@app/routing';
+import { assertHasRows } from './steps/assert-has-rows.js';
 import { assertStaysAtSource, assertRoutedAway, untilReadsKnow } from './assert-routes.js';
 import { beginMove, openMove } from './record/begin-move.js';
 import { copyRows } from './steps/copy-rows.js';
@@ -32,6 +33,7 @@ export function moveSlot(request: MoveRequest, fleet: MoveFleet, call: MoveCall)
       if (!isProvenRepair(mover)) await untilReadsKnow(mover);
       await assertStaysAtSource(mover);
       if (isProvenRepair(mover)) return mover.lease.record;
+      await assertHasRows(mover);
       if (plan.move.terms.reason !== undefined) await holdStrays(mover);
       const proof = (await provenCopy(mover)) ?? (await copied(mover));
       if (plan.move.terms.writes === 'fenced') await verifiedBehindFence(mover, proof);

@@ -1,0 +1,45 @@
+import { beforeEach, expect, it } from '@jest/globals';
+import { slotOf } from '@app/routing';
+import { MovingFleet } from '../../support/moving-fleet.js';
+import type { MoveOptions } from '@app/sharding/operator';
+
+let fleet: MovingFleet;
+
+/** A tenant of the lower half of the slots: shard0. */
+const acme = Array.from({ length: 20 }, (_, index) => `tenant-${index}`).find((key) => slotOf(key) < 8192)!;
+
+/** A verified move that is routed to shard1, and whose purge ends at this moment. */
+const crashAt = (at: string): MoveOptions => ({
+  leaseMs: 300,
+  reached: (point) => {
+    if (point === at) throw new Error(`the mover died at ${at}`);
+  },
+});
+const again: MoveOptions = { leaseMs: 300 };
+const rowsOf = (place: number) =>
+  fleet.query(place, 'select bookmarks::text as row from bookmarks where tenant_id = $1 order by id', [acme]);
+
+beforeEach(async () => {
+  fleet = await MovingFleet.create();
+  await fleet.query(
+    0,
+    `insert into bookmarks (tenant_id, url) select $1, 'x' || n from generate_series(1, 10) n`,
+    [acme],
+  );
+  await fleet.move({ keys: [acme] });
+  await fleet.pin(acme, 'shard1');
+});
+
+it('keeps the only rows when a purge was not recorded and the route went back', async () => {
+  const rows = await rowsOf(0);
+  await expect(fleet.confirm({ keys: [acme] }, crashAt('purge-committed'))).rejects.toThrow('died');
+  await fleet.pin(acme, 'shard0');
+  await expect(fleet.move({ keys: [acme] }, again)).rejects.toMatchObject({
+    code: 'move_refused',
+    message: expect.stringContaining('are the only ones'),
+  });
+  expect(await rowsOf(1)).toEqual(rows);
+  await fleet.pin(acme, 'shard1');
+  expect(await fleet.confirm({ keys: [acme] }, again)).toMatchObject({ state: 'purged' });
+  expect(await rowsOf(1)).toEqual(rows);
+});
