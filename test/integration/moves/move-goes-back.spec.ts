@@ -16,6 +16,7 @@ const crashAt = (at: string): MoveOptions => ({
   },
 });
 const again: MoveOptions = { leaseMs: 300 };
+const write = () => fleet.query(0, `insert into bookmarks (tenant_id, url) values ($1, 'new')`, [acme]);
 const rowsOf = (place: number) =>
   fleet.query(place, 'select bookmarks::text as row from bookmarks where tenant_id = $1 order by id', [acme]);
 
@@ -42,4 +43,23 @@ it('keeps the only rows when a purge was not recorded and the route went back', 
   await fleet.pin(acme, 'shard1');
   expect(await fleet.confirm({ keys: [acme] }, again)).toMatchObject({ state: 'purged' });
   expect(await rowsOf(1)).toEqual(rows);
+});
+
+it('fences again where a purge was given up and the route went back', async () => {
+  await expect(fleet.confirm({ keys: [acme] }, crashAt('tombstones-set'))).rejects.toThrow('died');
+  await expect(write()).rejects.toMatchObject({ code: 'SHM01' });
+  await fleet.pin(acme, 'shard0');
+  const fenced = await fleet.move({ keys: [acme], writes: 'fenced' }, again);
+  expect(fenced.steps.map(({ state }) => state)).toEqual(['copied', 'verified', 'fenced', 'verified']);
+});
+
+it('refuses no write of a key that is routed to the source, and copies it again', async () => {
+  await expect(fleet.confirm({ keys: [acme] }, crashAt('tombstones-set'))).rejects.toThrow('died');
+  await fleet.pin(acme, 'shard0');
+  await fleet.move({ keys: [acme] }, again);
+  await write();
+  await fleet.move({ keys: [acme] }, again);
+  await fleet.pin(acme, 'shard1');
+  expect(await fleet.confirm({ keys: [acme] }, again)).toMatchObject({ state: 'purged' });
+  expect(await rowsOf(1)).toHaveLength(11);
 });

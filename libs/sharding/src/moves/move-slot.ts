@@ -5,7 +5,7 @@ import { assertStaysAtSource, assertRoutedAway, untilReadsKnow } from './assert-
 import { beginMove, openMove } from './record/begin-move.js';
 import { copyRows } from './steps/copy-rows.js';
 import { contentOf, differences } from './content.js';
-import { assertStillFenced, fenceRows } from './steps/fence-rows.js';
+import { assertStillFenced, fenceRows, liftTombstones } from './steps/fence-rows.js';
 import { holdStrays, unchangedStrays } from './steps/hold-strays.js';
 import { planMove } from './plan-move.js';
 import { purgeRows } from './steps/purge-rows.js';
@@ -34,7 +34,8 @@ export function moveSlot(request: MoveRequest, fleet: MoveFleet, call: MoveCall)
       await assertStaysAtSource(mover);
       if (isProvenRepair(mover)) return mover.lease.record;
       await assertHasRows(mover);
-      if (plan.move.terms.reason !== undefined) await holdStrays(mover);
+      if (plan.move.terms.reason === undefined) await liftTombstones(mover);
+      else await holdStrays(mover);
       const proof = (await provenCopy(mover)) ?? (await copied(mover));
       if (plan.move.terms.writes === 'fenced') await verifiedBehindFence(mover, proof);
       else await verified(mover, proof);

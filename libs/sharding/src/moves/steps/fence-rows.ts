@@ -32,6 +32,11 @@ export async function openSource({ source, lease, signal }: Mover): Promise<void
   await removeIdleFences(source, { signal });
 }
 
+/** Takes back what a purge has left that was given up: the keys are routed here, and are written here. */
+export async function liftTombstones({ source, lease }: Mover): Promise<void> {
+  await removeTombstones(source, lease.record);
+}
+
 /** The source refuses the keys from now on; what the mover does there passes. */
 export async function raiseTombstones(mover: Mover): Promise<void> {
   const { source, lease, content, signal } = mover;
