@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { assertSame, contentOf } from '../content.js';
-import { claimSide, writeSide } from '../move-sides.js';
+import { claimSide, readSide, writeSide } from '../move-sides.js';
 import { deleteRows } from './remove-copy.js';
 import { endMove } from '../record/end-move.js';
 import { inTransaction } from '../move-session.js';
@@ -19,6 +20,7 @@ export async function purgeRows(mover: Mover): Promise<void> {
   const { source, lease } = mover;
   const { proof } = lease.record;
   if (!proof) throw new ShardingError('move_refused', `move ${lease.record.id} has no proof`);
+  await assertCopyStands(mover, proof);
   await raiseTombstones(mover);
   await mover.reached('tombstones-set');
   try {
@@ -30,6 +32,21 @@ export async function purgeRows(mover: Mover): Promise<void> {
   await mover.reached('purge-committed');
   await endMove(mover, 'purged', Math.round(performance.now() - began));
   await mover.reached('purged');
+}
+
+/**
+ * The copy at the destination is the one that was verified: a later one may have committed unheard, and a server that was put
+ * back to an earlier moment has none.
+ *
+ * @throws ShardingError `move_refused`
+ */
+async function assertCopyStands({ destination, lease }: Mover, proof: MoveProof): Promise<void> {
+  const { id, destination: name } = lease.record;
+  if (isDeepStrictEqual((await readSide(destination, id))?.copied, proof)) return;
+  throw new ShardingError(
+    'move_refused',
+    `${name} does not know of the copy that move ${id} has verified, and nothing was deleted: look what is there (shardctl verify), route the keys back, and run the move again or abort it`,
+  );
 }
 
 async function purge(mover: Mover, proof: MoveProof): Promise<void> {

@@ -1,0 +1,49 @@
+import { beforeEach, expect, it } from '@jest/globals';
+import { slotOf } from '@app/routing';
+import { MovingFleet } from '../../support/moving-fleet.js';
+
+let fleet: MovingFleet;
+
+/** A tenant of the lower half of the slots: shard0. */
+const acme = Array.from({ length: 20 }, (_, index) => `tenant-${index}`).find((key) => slotOf(key) < 8192)!;
+
+const again = { leaseMs: 300 };
+const rowsOf = (place: number) =>
+  fleet.query(place, 'select bookmarks::text as row from bookmarks where tenant_id = $1 order by id', [acme]);
+const change = (url: string) =>
+  fleet.query(0, `update bookmarks set url = $2 where tenant_id = $1`, [acme, url]);
+
+beforeEach(async () => {
+  fleet = await MovingFleet.create();
+  await fleet.query(
+    0,
+    `insert into bookmarks (tenant_id, url) select $1, 'first' from generate_series(1, 10) n`,
+    [acme],
+  );
+  await fleet.move({ keys: [acme] });
+});
+
+it('does not delete what a later copy, which was not recorded, does not have', async () => {
+  const rows = await rowsOf(0);
+  await change('second');
+  const dies = (point: string) => {
+    if (point === 'copy-committed') throw new Error('the mover died');
+  };
+  await expect(fleet.move({ keys: [acme] }, { ...again, reached: dies })).rejects.toThrow('died');
+  await change('first');
+  await fleet.pin(acme, 'shard1');
+  const refused = fleet.confirm({ keys: [acme] }, again);
+  await expect(refused).rejects.toMatchObject({
+    code: 'move_refused',
+    message: expect.stringContaining('shard1 does not know of the copy'),
+  });
+  expect(await rowsOf(0)).toEqual(rows);
+});
+
+it('does not delete when the destination was put back to before the copy', async () => {
+  const rows = await rowsOf(0);
+  await fleet.query(1, 'truncate bookmarks, _sharding_move_sides'); // a replica that lagged was promoted
+  await fleet.pin(acme, 'shard1');
+  await expect(fleet.confirm({ keys: [acme] })).rejects.toMatchObject({ code: 'move_refused' });
+  expect(await rowsOf(0)).toEqual(rows);
+});
