@@ -47,3 +47,18 @@ it('does not delete when the destination was put back to before the copy', async
   await expect(fleet.confirm({ keys: [acme] })).rejects.toMatchObject({ code: 'move_refused' });
   expect(await rowsOf(0)).toEqual(rows);
 });
+
+it('does not delete when the route went back while writers were waited for', async () => {
+  const rows = await rowsOf(0);
+  await fleet.pin(acme, 'shard1');
+  const reached = async (point: string) => {
+    if (point === 'tombstones-set') await fleet.pin(acme, 'shard0');
+  };
+  const refused = fleet.confirm({ keys: [acme] }, { reached });
+  await expect(refused).rejects.toMatchObject({
+    code: 'move_refused',
+    message: expect.stringContaining('not routed to shard1'),
+  });
+  expect(await rowsOf(0)).toEqual(rows);
+  await change('written at the source');
+});

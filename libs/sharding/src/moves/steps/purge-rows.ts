@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { assertRoutedAway } from '../assert-routes.js';
 import { assertSame, contentOf } from '../content.js';
 import { claimSide, readSide, writeSide } from '../move-sides.js';
 import { deleteRows } from './remove-copy.js';
@@ -24,6 +25,7 @@ export async function purgeRows(mover: Mover): Promise<void> {
   await raiseTombstones(mover);
   await mover.reached('tombstones-set');
   try {
+    await assertRoutedAway(mover).catch(giveUp(mover)); // waiting took time, in which the route may have changed
     await inTransaction(source, '', () => purge(mover, proof));
   } catch (error) {
     if (error instanceof ShardingError && error.code === 'move_mismatch') await openSource(mover);
@@ -33,6 +35,13 @@ export async function purgeRows(mover: Mover): Promise<void> {
   await endMove(mover, 'purged', Math.round(performance.now() - began));
   await mover.reached('purged');
 }
+
+/** The source, where it has its rows still, may be where the keys are routed. */
+const giveUp = (mover: Mover) => async (error: unknown) => {
+  const isRefused = error instanceof ShardingError && error.code === 'move_refused';
+  if (isRefused && !(await readSide(mover.source, mover.lease.record.id))?.purged) await openSource(mover);
+  throw error;
+};
 
 /**
  * The copy at the destination is the one that was verified: a later one may have committed unheard, and a server that was put
