@@ -62,3 +62,31 @@ it('does not delete when the route went back while writers were waited for', asy
   expect(await rowsOf(0)).toEqual(rows);
   await change('written at the source');
 });
+
+it('does not delete values of a column that came after the copy', async () => {
+  for (const place of [0, 1]) await fleet.query(place, 'alter table bookmarks add column note text');
+  await fleet.query(0, `update bookmarks set note = 'new' where tenant_id = $1`, [acme]);
+  const changed = {
+    code: 'move_refused',
+    message: expect.stringContaining('the columns of public.bookmarks changed'),
+  };
+  await expect(fleet.move({ keys: [acme] })).rejects.toMatchObject(changed);
+  await fleet.pin(acme, 'shard1');
+  await expect(fleet.confirm({ keys: [acme] })).rejects.toMatchObject(changed);
+  expect(await fleet.query(0, `select from bookmarks where note = 'new'`)).toHaveLength(10);
+});
+
+it('deletes no rows of a table that came after the copy and refers to what moved', async () => {
+  await fleet.query(
+    0,
+    `create table notes (tenant_id text, bookmark_id bigint references bookmarks on delete cascade)`,
+  );
+  await fleet.query(0, 'insert into notes select tenant_id, id from bookmarks where tenant_id = $1', [acme]);
+  await fleet.pin(acme, 'shard1');
+  const refused = fleet.confirm({ keys: [acme], tables: ['bookmarks'] });
+  await expect(refused).rejects.toMatchObject({
+    code: 'move_refused',
+    message: expect.stringContaining('public.notes refers to moved rows'),
+  });
+  expect(await fleet.query(0, 'select from notes')).toHaveLength(10);
+});

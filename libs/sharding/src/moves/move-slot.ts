@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ShardingError } from '@app/routing';
+import { assertSameColumns } from './assert-same-tables.js';
 import { assertHasRows } from './steps/assert-has-rows.js';
 import { assertStaysAtSource, assertRoutedAway, untilReadsKnow } from './assert-routes.js';
 import { beginMove, openMove } from './record/begin-move.js';
@@ -34,8 +35,10 @@ export function moveSlot(request: MoveRequest, fleet: MoveFleet, call: MoveCall)
       await assertStaysAtSource(mover);
       if (isProvenRepair(mover)) return mover.lease.record;
       await assertHasRows(mover);
-      if (plan.move.terms.reason === undefined) await liftTombstones(mover);
-      else await holdStrays(mover);
+      if (plan.move.terms.reason === undefined) {
+        await assertSameColumns(mover.source, mover.content);
+        await liftTombstones(mover);
+      } else await holdStrays(mover);
       const proof = (await provenCopy(mover)) ?? (await copied(mover));
       if (plan.move.terms.writes === 'fenced') await verifiedBehindFence(mover, proof);
       else await verified(mover, proof);

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { assertNoOtherRefers, assertSameColumns } from '../assert-same-tables.js';
 import { assertRoutedAway } from '../assert-routes.js';
 import { assertSame, contentOf } from '../content.js';
 import { claimSide, readSide, writeSide } from '../move-sides.js';
@@ -67,6 +68,8 @@ async function purge(mover: Mover, proof: MoveProof): Promise<void> {
   assertSame(message, proof, await contentOf(source, content, proof.seeds));
   await asRole(source, content, 'source');
   const counts = await deleteRows(source, content);
+  await assertNoOtherRefers(source, content); // the deletes keep others from changing the tables now
+  if (lease.record.terms.reason === undefined) await assertSameColumns(source, content);
   const expected = proof.tables.map(({ rows }) => rows);
   if (counts.some((count, at) => count !== expected[at])) {
     throw new ShardingError(
