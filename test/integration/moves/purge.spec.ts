@@ -90,3 +90,21 @@ it('deletes no rows of a table that came after the copy and refers to what moved
   });
   expect(await fleet.query(0, 'select from notes')).toHaveLength(10);
 });
+
+it('fires no trigger that came after the copy', async () => {
+  const statements = [
+    'create table events (id bigint)',
+    `create function tell() returns trigger language plpgsql
+      as 'begin insert into public.events values (old.id); return null; end'`,
+    'create trigger tell after delete on bookmarks for each row execute function tell()',
+    'alter table bookmarks enable always trigger tell',
+  ];
+  for (const statement of statements) await fleet.query(0, statement);
+  await fleet.pin(acme, 'shard1');
+  await expect(fleet.confirm({ keys: [acme] })).rejects.toMatchObject({
+    code: 'move_refused',
+    message: expect.stringContaining('triggers would fire on the source'),
+  });
+  expect(await fleet.query(0, 'select from events')).toEqual([]);
+  expect(await rowsOf(0)).toHaveLength(10);
+});
