@@ -108,3 +108,20 @@ it('fires no trigger that came after the copy', async () => {
   expect(await fleet.query(0, 'select from events')).toEqual([]);
   expect(await rowsOf(0)).toHaveLength(10);
 });
+
+it('takes neither side for the other where URLs were exchanged', async () => {
+  const { database } = fleet.options;
+  const urls = fleet.shards.toReversed();
+  const shards = (database?.shards ?? []).map((shard, at) => ({ ...shard, primaryUrl: urls[at]! }));
+  const exchanged = { ...fleet.options, database: { ...database, shards } };
+  const [move] = await fleet.query('control', 'select id::text as id from _sharding_moves');
+  const aborted = fleet.moves((moves) => moves.abort(String(move?.['id'])), exchanged);
+  await expect(aborted).rejects.toMatchObject({
+    code: 'move_refused',
+    message: expect.stringContaining('is its destination'),
+  });
+  await fleet.pin(acme, 'shard1');
+  const purged = fleet.moves((moves) => moves.confirm(fleet.request({ keys: [acme] })), exchanged);
+  await expect(purged).rejects.toMatchObject({ code: 'move_refused' });
+  expect(await rowsOf(1)).toHaveLength(10);
+});

@@ -1,3 +1,4 @@
+import { ShardingError } from '@app/routing';
 import { lostLease } from './record/move-lease.js';
 import { quoted } from './quoted.js';
 import type { MoveSession } from './move-session.js';
@@ -17,7 +18,7 @@ type Mover = Pick<MoveRecord, 'id' | 'epoch'>;
  * Locks the shard's row of the move until the end of the transaction, for the epoch of the caller.
  *
  * @returns what has committed here; undefined: nothing yet
- * @throws ShardingError `move_refused` where a later epoch stands there
+ * @throws ShardingError `move_refused` where a later epoch stands there, or the shard has the other part in the move
  */
 export async function claimSide(
   session: MoveSession,
@@ -25,14 +26,20 @@ export async function claimSide(
   role: 'source' | 'destination',
 ): Promise<SideDone | undefined> {
   const sides = table(session);
-  const { rows } = await session.client.query<{ done: SideDone | null }>(
+  const { rows } = await session.client.query<{ done: SideDone | null; role: string }>(
     `insert into ${sides} as side (move_id, role, epoch) values ($1, $2, $3)
       on conflict (move_id) do update set epoch = excluded.epoch where side.epoch <= excluded.epoch
-      returning done`,
+      returning done, role`,
     [id, role, epoch],
   );
   const [side] = rows;
   if (!side) throw lostLease(id);
+  if (side.role !== role) {
+    throw new ShardingError(
+      'move_refused',
+      `the database that should be the ${role} of move ${id} is its ${side.role}: the URLs of the shards are not those that it began with`,
+    );
+  }
   return side.done ?? undefined;
 }
 
