@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ShardingError, slotOf } from '@app/routing';
 import { inTransaction, type MoveSession } from '../move-session.js';
-import { insertMove, insertSubjects, keysMoving, movesOf, type NewMove } from './move-rows.js';
+import { changeManner, insertMove, insertSubjects, keysMoving, movesOf, type NewMove } from './move-rows.js';
 import type { KeyKind, MoveScope } from '../move-request.js';
 import type { MoveRecord } from './move-record.js';
 
@@ -20,7 +20,10 @@ export async function beginMove(session: MoveSession, move: NewMove): Promise<st
     const keys = 'keys' in move.scope ? move.scope.keys : null;
     const others = await movesOf(session, move.group, { slots: subjects.slots, keys });
     const same = others.find((other) => isSameRequest(other, move));
-    if (same) return same.id;
+    if (same) {
+      await changeManner(session, same.id, move.terms);
+      return same.id;
+    }
     if (others[0]) throw taken(others[0]);
     assertFew(move, await keysMoving(session));
     await insertMove(session, move);

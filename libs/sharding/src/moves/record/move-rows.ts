@@ -57,6 +57,18 @@ export async function insertMove(session: MoveSession, move: NewMove): Promise<v
   );
 }
 
+/** How a move goes on that was asked for again: what is moved stays as it was. */
+export async function changeManner(
+  session: MoveSession,
+  id: string,
+  { writes, fenceMs, throttle }: MoveTerms,
+): Promise<void> {
+  await session.client.query(
+    `update ${table(session, 'moves')} set request = request || $2::jsonb where id = $1`,
+    [id, JSON.stringify({ writes, fenceMs, throttle })],
+  );
+}
+
 /** The moves whose id begins so, at most two: more than one is not to be chosen from. */
 export function movesByPrefix(session: MoveSession, prefix: string): Promise<MoveRecord[]> {
   return select(session, { text: 'where starts_with(id::text, $1) limit 2', values: [prefix] });

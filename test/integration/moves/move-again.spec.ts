@@ -1,4 +1,5 @@
 import { beforeEach, expect, it } from '@jest/globals';
+import { setTimeout as pause } from 'node:timers/promises';
 import { slotOf } from '@app/routing';
 import { MovingFleet } from '../../support/moving-fleet.js';
 import type { MoveOptions } from '@app/sharding/operator';
@@ -62,4 +63,15 @@ it('refuses no write of a key that is routed to the source, and copies it again'
   await fleet.pin(acme, 'shard1');
   expect(await fleet.confirm({ keys: [acme] }, again)).toMatchObject({ state: 'purged' });
   expect(await rowsOf(1)).toHaveLength(11);
+});
+
+it('takes more time for the fence when it is asked again with more', async () => {
+  await fleet.pin(acme, 'shard0');
+  const reached = async (point: string) => {
+    if (point === 'fenced') await pause(400);
+  };
+  const fenced = (fenceMs: number) =>
+    fleet.move({ keys: [acme], writes: 'fenced', fenceMs }, { ...again, reached });
+  await expect(fenced(200)).rejects.toMatchObject({ message: expect.stringContaining('with more time') });
+  expect(await fenced(20_000)).toMatchObject({ state: 'verified', terms: { fenceMs: 20_000 } });
 });
