@@ -205,3 +205,29 @@ it('finds a tombstone of a key that is routed to the very shard, and triggers th
   ]);
   expect(await found(fleet)).toEqual([]);
 });
+
+it('leaves a key that stayed when its slot left what it is, where a lost move had fenced it', async () => {
+  const lost = '00000000-0000-4000-8000-000000000002';
+  const slot = await slotOf(acme);
+  await fleet.pin(acme, 'shard0');
+  await fleet.query(
+    'control',
+    `insert into _sharding_moves (id, state, source, destination, group_id, slots, request, tables, started_by)
+      values ($1, 'purged', 'shard0', 'shard1', 0, array[$2::int], '{}', '[]', 'test')`,
+    [GONE, slot],
+  );
+  await fleet.query(
+    0,
+    `insert into _sharding_fence (subject, slot, state, move_id, epoch, until) values
+      ('slot:' || $1::int, $1, 'moved', $2, 1, null), ('key:' || $4::text, $1, 'fenced', $3, 1, now() + interval '1 hour')`,
+    [slot, GONE, lost, acme],
+  );
+  expect(await repair('apply')).toContain(
+    `clean done shard0: removed what is left of ${lost}, and triggers of no table`,
+  );
+  expect(await fleet.query(0, 'select subject, state, move_id from _sharding_fence order by 1')).toEqual([
+    { subject: `key:${acme}`, state: 'kept', move_id: GONE },
+    { subject: `slot:${slot}`, state: 'moved', move_id: GONE },
+  ]);
+  expect(await repair('apply')).not.toContain(expect.stringContaining('clean'));
+});

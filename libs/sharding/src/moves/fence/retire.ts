@@ -6,7 +6,7 @@ const fenceOf = ({ schema }: MoveSession) => `${quoted(schema)}._sharding_fence`
 
 /**
  * Takes rows of `_sharding_fence` away: slots with their exceptions, and keys. A key whose slot has left, or is fenced, was an
- * exception of it, or it could not have been fenced: it is one again.
+ * exception of it, or it could not have been fenced: it is one again, of the move of its slot.
  *
  * @param which a condition on `f` with the parameters `values`
  */
@@ -19,8 +19,9 @@ export async function retire(session: MoveSession, which: string, values: readon
     [...values],
   );
   await client.query(
-    `update ${fence} f set (state, until, other_shard, changed_at) = ('kept', null, null, clock_timestamp())
-      where ${which} and f.subject < 'slot:' and exists (select from ${fence} s where s.subject = 'slot:' || f.slot)`,
+    `update ${fence} f set (state, until, other_shard, move_id, epoch, changed_at) =
+        ('kept', null, null, s.move_id, s.epoch, clock_timestamp())
+      from ${fence} s where ${which} and f.subject < 'slot:' and s.subject = 'slot:' || f.slot`,
     [...values],
   );
   await client.query(`delete from ${fence} f where ${which}`, [...values]);
