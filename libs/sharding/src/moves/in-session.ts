@@ -1,3 +1,4 @@
+import { ShardingError } from '@app/routing';
 import { checkoutError } from '../shards/database-failure.js';
 import { sessionOf, type MoveSession } from './move-session.js';
 import type { Database } from '../shards/database.js';
@@ -15,12 +16,13 @@ export interface SessionPlace {
 /**
  * Lends a session on a connection outside the pool. When `signal` fires the connection ends, and with it what it runs.
  *
- * @throws ShardingError `shard_unavailable` where there is no connection
+ * @throws ShardingError `shard_unavailable` where there is no connection; `invalid_topology` where only a pooler leads there
  */
 export async function inSession<T>(
   place: SessionPlace,
   work: (session: MoveSession) => Promise<T>,
 ): Promise<T> {
+  if (!place.database.keepsSessions) throw throughPooler(place.database.label);
   let connected = false;
   try {
     return await connectAndRun(place, (session) => {
@@ -30,6 +32,14 @@ export async function inSession<T>(
   } catch (error) {
     throw connected || place.signal.aborted ? error : checkoutError(place.database.label, error);
   }
+}
+
+/** Its settings would reach other clients, among them the empty search path and the pass of the fence. */
+function throughPooler(label: string): ShardingError {
+  return new ShardingError(
+    'invalid_topology',
+    `${label}: moves and audits pin settings in their sessions, which a transaction-mode pooler gives to others; set maintenance_url, a direct connection`,
+  );
 }
 
 function connectAndRun<T>(
