@@ -1,6 +1,7 @@
 import { beforeEach, expect, it } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
 import { slotOf } from '@app/routing';
+import { withClient } from '../../support/admin-query.js';
 import { MovingFleet } from '../../support/moving-fleet.js';
 import type { MoveOptions } from '@app/sharding/operator';
 
@@ -74,4 +75,19 @@ it('takes more time for the fence when it is asked again with more', async () =>
     fleet.move({ keys: [acme], writes: 'fenced', fenceMs }, { ...again, reached });
   await expect(fenced(200)).rejects.toMatchObject({ message: expect.stringContaining('with more time') });
   expect(await fenced(20_000)).toMatchObject({ state: 'verified', terms: { fenceMs: 20_000 } });
+});
+
+it('aborts while somebody reads the table for long, and tells what stays', async () => {
+  await fleet.pin(acme, 'shard0');
+  const { id } = await fleet.move({ keys: [acme], writes: 'fenced' });
+  const notes: string[] = [];
+  await withClient(fleet.shards[0]!, async (reader) => {
+    await reader.query('begin');
+    await reader.query('select from bookmarks');
+    const aborted = fleet.moves((moves) => moves.abort(id, { note: (line) => notes.push(line) }));
+    await expect(aborted).resolves.toMatchObject({ state: 'aborted' });
+    await reader.query('rollback');
+  });
+  expect(notes.join()).toContain('table public.bookmarks was not free');
+  await write();
 });

@@ -6,6 +6,9 @@ import { removeIdleFences } from '../fence/remove-idle-fences.js';
 import { waitForWriters } from '../fence/wait-for-writers.js';
 import type { FenceOrder } from '../fence/raise-fence.js';
 import type { Mover } from '../mover.js';
+import type { MoveSession } from '../move-session.js';
+
+const TIDY_MS = 3000;
 
 /** Stops writes of the keys at the source, and waits for those that were under way: from here on the rows are still. */
 export async function fenceRows(mover: Mover): Promise<void> {
@@ -26,10 +29,11 @@ export async function assertStillFenced({ source, lease }: Mover): Promise<void>
 }
 
 /** Lets writers at the keys of the source again. */
-export async function openSource({ source, lease, signal }: Mover): Promise<void> {
+export async function openSource(mover: Mover): Promise<void> {
+  const { source, lease } = mover;
   await lower(source, lease.record);
   await removeTombstones(source, lease.record);
-  await removeIdleFences(source, { signal });
+  await tidy(mover, source);
 }
 
 /** Takes back what a purge has left that was given up: the keys are routed here, and are written here. */
@@ -46,9 +50,21 @@ export async function raiseTombstones(mover: Mover): Promise<void> {
 }
 
 /** Keys that come back to a shard that they had left are no strangers there. */
-export async function clearTombstones({ destination, content, signal }: Mover): Promise<void> {
-  await clearSubjects(destination, content);
-  await removeIdleFences(destination, { signal });
+export async function clearTombstones(mover: Mover): Promise<void> {
+  await clearSubjects(mover.destination, mover.content);
+  await tidy(mover, mover.destination);
+}
+
+/** Triggers that refuse nothing cost a little, and are no reason to stop: whoever reads the tables may read for hours. */
+async function tidy({ signal, note }: Mover, side: MoveSession): Promise<void> {
+  try {
+    await removeIdleFences(side, { signal, limitMs: TIDY_MS });
+  } catch (error) {
+    if (!(error instanceof ShardingError)) throw error;
+    note(
+      `${error.message}; the triggers of the fence stay there and refuse nothing: shardctl repair removes them`,
+    );
+  }
 }
 
 function orderOf({ lease, content, signal }: Mover): FenceOrder {
