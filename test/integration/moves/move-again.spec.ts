@@ -91,3 +91,10 @@ it('aborts while somebody reads the table for long, and tells what stays', async
   expect(notes.join()).toContain('table public.bookmarks was not free');
   await write();
 });
+
+it('takes no empty text for the beginning of the only id', async () => {
+  await fleet.pin(acme, 'shard0');
+  const unknown = { code: 'unknown_move' };
+  await expect(fleet.moves((moves) => moves.purge(''))).rejects.toMatchObject(unknown);
+  await expect(fleet.moves((moves) => moves.abort(''))).rejects.toMatchObject(unknown);
+});

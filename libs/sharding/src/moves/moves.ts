@@ -123,7 +123,7 @@ function callOf(options: MoveOptions = {}): MoveCall {
 }
 
 async function theMove(control: MoveSession, id: string): Promise<MoveRecord> {
-  const [move, other] = await movesByPrefix(control, id.toLowerCase());
+  const [move, other] = id === '' ? [] : await movesByPrefix(control, id.toLowerCase());
   if (move && !other) return move;
   const problem = other ? 'is the beginning of several moves' : 'is no move';
   throw new ShardingError('unknown_move', `${JSON.stringify(id)} ${problem}: "moves" lists them`);
