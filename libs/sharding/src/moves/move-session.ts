@@ -35,6 +35,9 @@ const PINNED: Readonly<Record<string, string>> = {
   transaction_timeout: '0',
   lock_timeout: LOCK_TIMEOUT,
   client_connection_check_interval: '1000',
+  tcp_keepalives_idle: '10',
+  tcp_keepalives_interval: '10',
+  tcp_keepalives_count: '3',
   synchronous_commit: 'on',
 };
 

@@ -153,7 +153,8 @@ export class Database {
 
   /** Runs `work` on a connection outside the pool. */
   async dedicated<T>(purpose: string, limitMs: number, work: (client: pg.Client) => Promise<T>): Promise<T> {
-    const config = await this.#way.direct(limitMs);
+    const { connectTimeoutMs: connectionTimeoutMillis } = this.#settings;
+    const config = { ...(await this.#way.direct(limitMs)), connectionTimeoutMillis };
     return withDedicatedConnection(
       { config, limitMs, applicationName: this.#way.applicationName(purpose) },
       work,

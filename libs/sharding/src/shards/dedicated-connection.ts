@@ -22,6 +22,9 @@ export interface DedicatedConnection {
   unref(): void;
 }
 
+/** Long statements are silent: the network alone tells that the server is gone. */
+const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
+
 /** Not connected yet: `client.connect()`. It belongs to no request. */
 export function dedicatedConnection(
   config: pg.ClientConfig,
@@ -30,6 +33,7 @@ export function dedicatedConnection(
   const socket = new Socket();
   const client = new pg.Client({
     ...config,
+    ...KEEP_ALIVE,
     ...(applicationName !== undefined && { application_name: applicationName }),
     stream: () => socket,
   });
