@@ -98,3 +98,18 @@ it('takes no empty text for the beginning of the only id', async () => {
   await expect(fleet.moves((moves) => moves.purge(''))).rejects.toMatchObject(unknown);
   await expect(fleet.moves((moves) => moves.abort(''))).rejects.toMatchObject(unknown);
 });
+
+it('aborts a repair whose key is routed to the source by now', async () => {
+  const stray = await MovingFleet.create();
+  await stray.query(0, `insert into bookmarks (tenant_id, url) values ($1, 'x')`, [acme]);
+  await stray.pin(acme, 'shard1');
+  const reached = async (point: string) => {
+    if (point === 'verified') await stray.pin(acme, 'shard0');
+  };
+  const report = await stray.moves((moves) => moves.repair({}, { mode: 'apply', by: 'test', reached }));
+  expect(report.steps).toMatchObject([{ what: 'move', outcome: 'refused' }]);
+  const open = `select from _sharding_moves where state not in ('purged', 'aborted')`;
+  expect(await stray.query('control', open)).toEqual([]);
+  expect(await stray.query(1, 'select from bookmarks')).toEqual([]);
+  await stray.query(0, `insert into bookmarks (tenant_id, url) values ($1, 'y')`, [acme]);
+});

@@ -4,6 +4,7 @@ import { assertStaysAtSource } from '../assert-routes.js';
 import { claimSide, readSide, writeSide } from '../move-sides.js';
 import { inTransaction } from '../move-session.js';
 import { newSeeds } from '../fingerprint.js';
+import { routesOf } from '../routes.js';
 import { raiseTombstones } from './fence-rows.js';
 import type { MoveProof, MoveRecord } from '../record/move-record.js';
 import type { Mover } from '../mover.js';
@@ -49,15 +50,17 @@ export function unchangedStrays({ source }: MoveRecord, copied: MoveProof, now: 
 }
 
 /**
- * Before a copy is taken away.
+ * Before a copy is taken away. That of a repair may be in use, unless its keys are routed to the source by now.
  *
  * @throws ShardingError `move_refused` once somebody may have written there
  */
 export async function assertMayAbort(mover: Mover): Promise<void> {
-  const { destination, lease } = mover;
-  const { id, terms, destination: name } = lease.record;
+  const { destination, lease, control, fleet } = mover;
+  const { id, terms, source, destination: name, group, scope } = lease.record;
   if (terms.reason === undefined) return assertStaysAtSource(mover);
   if (!(await readSide(destination, id))?.copied) return;
+  const routes = await routesOf(control, fleet, { group, scope, keyKind: terms.keyKind });
+  if ([...routes.keys()].every((shard) => shard === source)) return;
   throw new ShardingError(
     'move_refused',
     `the rows are at ${name}, where they are in use, and are not taken away again: go on with move ${id} (shardctl repair)`,
