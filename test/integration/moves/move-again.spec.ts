@@ -113,3 +113,20 @@ it('aborts a repair whose key is routed to the source by now', async () => {
   expect(await stray.query(1, 'select from bookmarks')).toEqual([]);
   await stray.query(0, `insert into bookmarks (tenant_id, url) values ($1, 'y')`, [acme]);
 });
+
+it('takes no copy away while a process is routed to it still', async () => {
+  await fleet.query(
+    'control',
+    `insert into _sharding_processes (process_id, name, revision, started_at, lease_until)
+      select gen_random_uuid(), 'late', revision, now(), now() + interval '2 s' from _sharding_revision`,
+  );
+  await fleet.pin(acme, 'shard0');
+  const [move] = await fleet.query('control', 'select id::text as id from _sharding_moves');
+  const reached = async (point: string) => {
+    if (point !== 'copy-removed') return;
+    const living = 'select from _sharding_processes where lease_until > clock_timestamp()';
+    expect(await fleet.query('control', living)).toEqual([]);
+  };
+  const aborted = fleet.moves((moves) => moves.abort(String(move?.['id']), { reached }));
+  await expect(aborted).resolves.toMatchObject({ state: 'aborted' });
+});

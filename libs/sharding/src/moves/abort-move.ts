@@ -6,6 +6,7 @@ import { inTransaction } from './move-session.js';
 import { openSource } from './steps/fence-rows.js';
 import { asRole } from './steps/as-role.js';
 import { removeCopy } from './steps/remove-copy.js';
+import { untilRoutesKnown } from './assert-routes.js';
 import { withControl, withMover } from './with-mover.js';
 import type { MoveCall, MoveFleet } from './mover.js';
 import type { MoveRecord } from './record/move-record.js';
@@ -21,6 +22,7 @@ export function abortMove(id: string, fleet: MoveFleet, call: MoveCall): Promise
       const began = performance.now();
       const { destination, content, lease } = mover;
       await assertHasRows(mover);
+      await untilRoutesKnown(mover);
       await assertMayAbort(mover);
       await inTransaction(destination, '', async () => {
         const done = await claimSide(destination, lease.record, 'destination');

@@ -102,6 +102,16 @@ export async function untilReadsKnow({ control, fleet, signal, lease }: Mover): 
   await allProcessesKnow(control, { signal, harmless: 'nothing was copied' });
 }
 
+/**
+ * Before a copy is taken away: nobody is left who was routed to it, and would write there.
+ *
+ * @throws ShardingError `move_refused` naming the processes that do not answer
+ */
+export async function untilRoutesKnown({ control, fleet, signal }: Mover): Promise<void> {
+  if (fleet.directory === 'ignored') return;
+  await allProcessesKnow(control, { signal, harmless: 'nothing was taken away' });
+}
+
 /** A process that is cut off keeps its lease for half a minute. */
 const PROCESSES_MS = 40_000;
 /** A process that follows no directory has no lease; it asks what moves before a read of all shards, each second at most. */
