@@ -44,11 +44,17 @@ describe('the runbook that adds a shard', () => {
   let cwd: string;
   let service: BookmarksProcess | undefined;
 
-  afterEach(() => service?.dispose());
+  afterEach(stop);
+
+  /** One that is killed keeps its lease for half a minute, and movers wait for it. */
+  async function stop(): Promise<void> {
+    service?.terminate();
+    await service?.ended;
+  }
 
   /** Writes `sharding.toml`, and starts the service on it again. */
   async function deploy(): Promise<BookmarksProcess> {
-    await service?.dispose();
+    await stop();
     writeFileSync(
       join(cwd, 'sharding.toml'),
       stringify({

@@ -59,7 +59,7 @@ export async function assertRoutedAway(mover: Mover): Promise<void> {
   }
   await assertSameKept(mover);
   if (fleet.directory === 'ignored') return;
-  await allProcessesKnow(control, { signal: mover.signal, harmless: 'nothing was deleted' });
+  await allProcessesKnow(control, { ...mover, harmless: 'nothing was deleted' });
 }
 
 function routesNow({ control, fleet, lease }: Mover): Promise<Routes> {
@@ -95,11 +95,11 @@ async function assertSameKept({ control, fleet, lease }: Mover): Promise<void> {
  *
  * @throws ShardingError `move_refused` naming the processes that do not answer
  */
-export async function untilReadsKnow({ control, fleet, signal, lease }: Mover): Promise<void> {
+export async function untilReadsKnow({ control, fleet, signal, note, lease }: Mover): Promise<void> {
   if (fleet.directory === 'ignored' && lease.record.state === 'planned') {
     await pause(POLLED_MS, undefined, { signal });
   }
-  await allProcessesKnow(control, { signal, harmless: 'nothing was copied' });
+  await allProcessesKnow(control, { signal, note, harmless: 'nothing was copied' });
 }
 
 /**
@@ -107,9 +107,9 @@ export async function untilReadsKnow({ control, fleet, signal, lease }: Mover): 
  *
  * @throws ShardingError `move_refused` naming the processes that do not answer
  */
-export async function untilRoutesKnown({ control, fleet, signal }: Mover): Promise<void> {
+export async function untilRoutesKnown({ control, fleet, signal, note }: Mover): Promise<void> {
   if (fleet.directory === 'ignored') return;
-  await allProcessesKnow(control, { signal, harmless: 'nothing was taken away' });
+  await allProcessesKnow(control, { signal, note, harmless: 'nothing was taken away' });
 }
 
 /** A process that is cut off keeps its lease for half a minute. */
@@ -117,20 +117,29 @@ const PROCESSES_MS = 40_000;
 /** A process that follows no directory has no lease; it asks what moves before a read of all shards, each second at most. */
 const POLLED_MS = 2000;
 const POLL_MS = 100;
+const TELL_AFTER_MS = 1000;
 
 interface Wait {
   readonly signal: AbortSignal;
   /** What is told of a wait in vain. */
   readonly harmless: string;
+  readonly note: (line: string) => void;
 }
 
 /** That the directory is what it is now; what changes later is not waited for. */
-async function allProcessesKnow(control: MoveSession, { signal, harmless }: Wait): Promise<void> {
-  const ends = performance.now() + PROCESSES_MS;
+async function allProcessesKnow(control: MoveSession, { signal, harmless, note }: Wait): Promise<void> {
+  const began = performance.now();
+  const ends = began + PROCESSES_MS;
   const revision = await revisionNow(control);
-  for (;;) {
+  for (let told = false; ;) {
     const behind = await processesBehind(control, revision);
     if (behind.length === 0) return;
+    if (!told && performance.now() - began > TELL_AFTER_MS) {
+      told = true;
+      note(
+        `waiting up to ${PROCESSES_MS / 1000} s for ${printSubjects(behind)}, which has not applied revision ${revision} of the directory yet`,
+      );
+    }
     if (performance.now() > ends) {
       throw new ShardingError(
         'move_refused',
