@@ -28,7 +28,7 @@ it('hundreds of counts during a whole move are all exact', async () => {
     while (running) {
       const seen = `${await repo.count()} ${(await repo.find({ select: { id: true } })).length}`;
       counts.set(seen, (counts.get(seen) ?? 0) + 1);
-      await pause(2);
+      await pause(20);
     }
   };
   const loops = [loop(scattered), loop(scattered), loop(other)];
@@ -68,7 +68,7 @@ async function besideCount(work: (reached: (point: string) => Promise<void>) => 
     await waitFor(async () => (await waiting()) === 1, { what: 'the count to wait' });
     const begun = work(async (point) => void happened.push(point));
     begun.catch(() => undefined);
-    await pause(4000);
+    await pause(1500);
     await client.query('select pg_advisory_unlock(7)');
     happened.push(`counted ${await counting}`);
     return { begun };
@@ -138,12 +138,17 @@ it('refuses to copy where a process does not come back, and names it', async () 
     `insert into _sharding_processes (process_id, name, revision, lease_until)
       values (gen_random_uuid(), 'deaf:1', 0, now() + interval '1 hour')`,
   );
-  await expect(fleet.move({ keys: [acme] })).rejects.toMatchObject({
+  const notes: string[] = [];
+  const hurried = { processesMs: 1500, note: (line: string) => void notes.push(line) };
+  await expect(fleet.move({ keys: [acme] }, hurried)).rejects.toMatchObject({
     code: 'move_refused',
     message: expect.stringMatching(
       /^deaf:1 has not applied revision \d+ of the directory.*nothing was copied/,
     ),
   });
+  expect(notes).toEqual([
+    expect.stringMatching(/^waiting up to 1.5 s for deaf:1, which has not applied revision/),
+  ]);
   expect(await fleet.query(1, 'select count(*)::int as n from bookmarks')).toEqual([{ n: 20 }]);
   expect(await scattered.repo.count()).toBe(60);
-}, 60_000);
+});

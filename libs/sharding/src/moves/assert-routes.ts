@@ -95,11 +95,12 @@ async function assertSameKept({ control, fleet, lease }: Mover): Promise<void> {
  *
  * @throws ShardingError `move_refused` naming the processes that do not answer
  */
-export async function untilReadsKnow({ control, fleet, signal, note, lease }: Mover): Promise<void> {
+export async function untilReadsKnow(mover: Mover): Promise<void> {
+  const { control, fleet, signal, lease } = mover;
   if (fleet.directory === 'ignored' && lease.record.state === 'planned') {
     await pause(POLLED_MS, undefined, { signal });
   }
-  await allProcessesKnow(control, { signal, note, harmless: 'nothing was copied' });
+  await allProcessesKnow(control, { ...mover, harmless: 'nothing was copied' });
 }
 
 /**
@@ -107,29 +108,28 @@ export async function untilReadsKnow({ control, fleet, signal, note, lease }: Mo
  *
  * @throws ShardingError `move_refused` naming the processes that do not answer
  */
-export async function untilRoutesKnown({ control, fleet, signal, note }: Mover): Promise<void> {
-  if (fleet.directory === 'ignored') return;
-  await allProcessesKnow(control, { signal, note, harmless: 'nothing was taken away' });
+export async function untilRoutesKnown(mover: Mover): Promise<void> {
+  if (mover.fleet.directory === 'ignored') return;
+  await allProcessesKnow(mover.control, { ...mover, harmless: 'nothing was taken away' });
 }
 
-/** A process that is cut off keeps its lease for half a minute. */
-const PROCESSES_MS = 40_000;
 /** A process that follows no directory has no lease; it asks what moves before a read of all shards, each second at most. */
 const POLLED_MS = 2000;
 const POLL_MS = 100;
 const TELL_AFTER_MS = 1000;
 
-interface Wait {
-  readonly signal: AbortSignal;
+interface Wait extends Pick<Mover, 'signal' | 'note' | 'processesMs'> {
   /** What is told of a wait in vain. */
   readonly harmless: string;
-  readonly note: (line: string) => void;
 }
 
 /** That the directory is what it is now; what changes later is not waited for. */
-async function allProcessesKnow(control: MoveSession, { signal, harmless, note }: Wait): Promise<void> {
+async function allProcessesKnow(
+  control: MoveSession,
+  { signal, harmless, note, processesMs }: Wait,
+): Promise<void> {
   const began = performance.now();
-  const ends = began + PROCESSES_MS;
+  const ends = began + processesMs;
   const revision = await revisionNow(control);
   for (let told = false; ;) {
     const behind = await processesBehind(control, revision);
@@ -137,7 +137,7 @@ async function allProcessesKnow(control: MoveSession, { signal, harmless, note }
     if (!told && performance.now() - began > TELL_AFTER_MS) {
       told = true;
       note(
-        `waiting up to ${PROCESSES_MS / 1000} s for ${printSubjects(behind)}, which has not applied revision ${revision} of the directory yet`,
+        `waiting up to ${processesMs / 1000} s for ${printSubjects(behind)}, which has not applied revision ${revision} of the directory yet`,
       );
     }
     if (performance.now() > ends) {

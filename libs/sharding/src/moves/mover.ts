@@ -63,6 +63,8 @@ export interface MoveCall {
   readonly signal: AbortSignal;
   /** Of the lease; default 15,000. */
   readonly leaseMs?: number;
+  /** How long living processes may take to learn what changed; default 40,000: one that is cut off keeps its lease for 30 s. */
+  readonly processesMs?: number;
   readonly note?: (line: string) => void;
   readonly progress?: (progress: MoveProgress) => void;
   /** Awaited at each named moment. */
@@ -79,6 +81,7 @@ export interface Mover {
   readonly content: MovedContent;
   /** Fires when the operator interrupts, or the lease is lost. */
   readonly signal: AbortSignal;
+  readonly processesMs: number;
   readonly note: (line: string) => void;
   readonly progress: (progress: MoveProgress) => void;
   readonly reached: (point: MovePoint) => Promise<void>;

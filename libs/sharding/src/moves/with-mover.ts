@@ -9,6 +9,8 @@ import type { MoveCall, MoveFleet, Mover } from './mover.js';
 import type { MoveRecord } from './record/move-record.js';
 
 const LEASE_MS = 15_000;
+/** A process that is cut off keeps its lease for half a minute. */
+const PROCESSES_MS = 40_000;
 
 /** Beside the lease: a mover that has died leaves it for so long. */
 const PATIENCE_MS = 5000;
@@ -87,12 +89,13 @@ export function onBothSides<T>(
 type Parts = Pick<Mover, 'fleet' | 'lease' | 'control' | 'source' | 'destination'>;
 type Voice = MoveCall & Pick<Mover, 'signal' | 'note'>;
 
-function moverOf(parts: Parts, { signal, note, progress, reached }: Voice): Mover {
+function moverOf(parts: Parts, { signal, note, progress, reached, ...voice }: Voice): Mover {
   const { tables, scope, terms } = parts.lease.record;
   return {
     ...parts,
     content: { tables, rows: { scope, keyKind: terms.keyKind, kept: terms.kept } },
     signal,
+    processesMs: voice.processesMs ?? PROCESSES_MS,
     note,
     progress: progress ?? (() => undefined),
     reached: async (point) => {
