@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { waitFor } from '@test/support';
 import { Load, summary } from '../support/load.js';
 import { CONNECT_TIMEOUT_MS, ILL, NotesFleet, WELL } from '../support/notes-fleet.js';
 
@@ -23,6 +24,8 @@ it('a server without a free connection is a 503 at once for its own tenants, and
     expect(summary(refused)).toEqual({ '503 shard_unavailable': 10 });
     expect(refused.filter(({ ms }) => ms > CONNECT_TIMEOUT_MS + 2000)).toEqual([]);
     expect(await fleet.health()).toEqual({ status: 503, down: ['db:shard:shard1'], detail: '53300' });
+    const both = async () => Object.keys(summary(load.answers)).length >= 2;
+    await waitFor(both, { what: 'the other shard to be read and written meanwhile' });
     await load.stop();
     expect(Object.keys(summary(load.answers)).sort()).toEqual(['200', '201']);
   } finally {
