@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, expect, it } from '@jest/globals';
-import { spawn } from 'node:child_process';
+import { onTerminal } from '../../support/on-terminal.js';
 import { Shardctl } from '../../support/shardctl.js';
 import { Mapped, SHRUNK, TWO } from './mapped.js';
 
@@ -12,25 +12,15 @@ beforeEach(() => maps.forget());
 
 const QUESTION = 'record this as version 2? [y/N] ';
 
-/** `map accept` on a terminal that util-linux makes; types the answer when it is asked. */
+/** `map accept` on a terminal; types the answer when it is asked. */
 async function acceptOnTerminal(answer: string, ...args: string[]): Promise<{ code: number; said: string }> {
-  const command = [process.execPath, shardctl.main, 'map', 'accept', ...args];
-  const child = spawn('script', ['-qec', command.map((word) => `'${word}'`).join(' '), '/dev/null'], {
+  const { code, said } = await onTerminal({
+    command: [process.execPath, shardctl.main, 'map', 'accept', ...args],
     cwd: await shardctl.workingDirectory(maps.toml(SHRUNK)),
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TERM: 'dumb', NO_COLOR: '1' },
-    stdio: ['pipe', 'pipe', 'inherit'],
-    timeout: 25_000,
-    killSignal: 'SIGKILL',
+    question: QUESTION,
+    answer,
+    timeoutMs: 25_000,
   });
-  let said = '';
-  let answered = false;
-  child.stdout.on('data', (text: Buffer) => {
-    said += text.toString();
-    if (answered || !said.includes(QUESTION)) return;
-    answered = true;
-    child.stdin.write(answer);
-  });
-  const code = await new Promise<number>((done) => child.once('close', (status) => done(status ?? -1)));
   return { code, said: plain(said) };
 }
 

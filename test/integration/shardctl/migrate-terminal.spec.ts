@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals';
-import { spawn } from 'node:child_process';
+import { onTerminal } from '../../support/on-terminal.js';
 import { Shardctl } from '../../support/shardctl.js';
 import { Migrating, SHARD } from './migrating.js';
 
@@ -8,26 +8,10 @@ const { main } = Shardctl.attach();
 
 const QUESTION = `the canary shard:shard1 has ${SHARD.length + 1} more; go on with the others? [y/N] `;
 
-/** `migrate` on a terminal that util-linux makes; types the answer when it is asked. */
-async function onTerminal(answer: string): Promise<{ code: number; said: string }> {
+/** `migrate` on a terminal; types the answer when it is asked. */
+function migrateOnTerminal(answer: string): Promise<{ code: number; said: string }> {
   const command = [process.execPath, main, 'migrate', '--canary', 'shard1', '--parallel', '2'];
-  const child = spawn('script', ['-qec', command.map((word) => `'${word}'`).join(' '), '/dev/null'], {
-    cwd: at.cwd,
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TERM: 'dumb', NO_COLOR: '1' },
-    stdio: ['pipe', 'pipe', 'inherit'],
-    timeout: 40_000,
-    killSignal: 'SIGKILL',
-  });
-  let said = '';
-  let answered = false;
-  child.stdout.on('data', (text: Buffer) => {
-    said += text.toString();
-    if (answered || !said.includes(QUESTION)) return;
-    answered = true;
-    child.stdin.write(answer);
-  });
-  const code = await new Promise<number>((done) => child.once('close', (status) => done(status ?? -1)));
-  return { code, said };
+  return onTerminal({ command, cwd: at.cwd, question: QUESTION, answer, timeoutMs: 40_000 });
 }
 
 /** The rows of the summary, without what depends on time. */
@@ -40,7 +24,7 @@ const summary = (said: string) =>
 const all = SHARD.length + 1;
 
 it('asks behind the canary, with a bar below, and goes on after a yes', async () => {
-  const { code, said } = await onTerminal('y\n');
+  const { code, said } = await migrateOnTerminal('y\n');
   expect(code).toBe(0);
   expect(said).toMatch(/\[=+ *\] 2\/4 targets/);
   expect(summary(said).slice(1)).toEqual([0, 1, 2].map((shard) => `shard:shard${shard} done ${all}`));
@@ -52,7 +36,7 @@ it.each([
   ['the end of the input', '\x04', 1],
   ['an interrupt', '\x03', 130],
 ])('takes %s for no, and tells what is done', async (_what, answer, expected) => {
-  const { code, said } = await onTerminal(answer);
+  const { code, said } = await migrateOnTerminal(answer);
   expect(code).toBe(expected);
   expect(summary(said).slice(1)).toEqual([
     'shard:shard0 not attempted 0',
