@@ -6,6 +6,7 @@ export default {
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
     '^nestjs-sharding$': '<rootDir>/libs/sharding/src/index.ts',
+    '^nestjs-sharding/(actions|jobs)$': '<rootDir>/libs/$1/src/index.ts',
     '^nestjs-sharding/routing$': '<rootDir>/libs/routing/src/index.ts',
     '^nestjs-sharding/health$': '<rootDir>/libs/sharding/src/health/index.ts',
     '^@app/sharding/health$': '<rootDir>/libs/sharding/src/health/index.ts',

@@ -1,0 +1,32 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/** Answers of requests that carry an idempotency key. */
+export class IdempotencyTables implements MigrationInterface {
+  readonly name = 'IdempotencyTables1798000000012';
+
+  async up(runner: QueryRunner): Promise<void> {
+    for (const statement of idempotency()) await runner.query(statement);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query('drop table _sharding_idempotency');
+  }
+}
+
+function idempotency(): string[] {
+  return [
+    `create table _sharding_idempotency (
+      scope text not null,
+      key text not null,
+      routing_key text,
+      fingerprint text not null,
+      status int,
+      answer jsonb,
+      created_at timestamptz not null default now(),
+      primary key (scope, key))`,
+    `create index _sharding_idempotency_key on _sharding_idempotency (routing_key)`,
+    `create index _sharding_idempotency_created on _sharding_idempotency (created_at)`,
+    `comment on table _sharding_idempotency is
+      'Answers by tenant and Idempotency-Key. Written by the interceptor, in the transaction of the work.'`,
+  ];
+}
