@@ -1,6 +1,8 @@
 import { Option } from 'commander';
+import { ShardingError } from '@app/routing';
 import { operatorName, unusedNote, withPinsOf } from '../open-pins.js';
-import type { Verb } from '../verb.js';
+import { withMovesOf } from './move-run.js';
+import type { Session, Verb } from '../verb.js';
 
 export interface SignedOptions {
   readonly note?: string;
@@ -33,10 +35,26 @@ export const pin: Verb<SignedOptions> = {
     const settings = await session.settings();
     const { by = operatorName(), note } = options;
     await withPinsOf(settings, (pins) => pins.pin(key, shard, { by, ...(note !== undefined && { note }) }));
+    const admitted = await admit(key, shard, session);
     return {
       json: { key, shard, note: note ?? null, by },
       text: () => `pinned ${JSON.stringify(key)} to ${shard}; rows that it has elsewhere were not moved`,
-      notes: unusedNote(settings),
+      notes: [...unusedNote(settings), ...admitted],
     };
   },
 };
+
+/** A slot that has left a shard leaves no room there for new keys of it, until somebody says that they live there. */
+async function admit(key: string, shard: string, session: Session): Promise<string[]> {
+  try {
+    const { signal } = session;
+    const refused = await withMovesOf(session, (moves) => moves.admit(key, shard, { signal }));
+    return refused ? [`its slot had left ${shard} by a move: it is an exception of that now`] : [];
+  } catch (error) {
+    if (!(error instanceof ShardingError)) throw error;
+    if (error.code === 'migrations_pending') return []; // where no move ever was
+    return [
+      `whether its slot has left ${shard} by a move was not looked at (${error.message}): shardctl audit tells`,
+    ];
+  }
+}

@@ -1,5 +1,6 @@
 import { ShardingError } from '@app/routing';
 import { abortMove } from './abort-move.js';
+import { admitOnShard } from './audit/admit-on-shard.js';
 import { audit } from './audit/audit.js';
 import { repair, type RepairOptions, type RepairReport } from './audit/repair.js';
 import { moveCertificate, type MoveCertificate } from './certificate.js';
@@ -90,6 +91,16 @@ export class Moves {
   async abort(id: string, options?: MoveOptions): Promise<MoveRecord> {
     const move = await this.show(id, options);
     return move.state === 'aborted' ? move : abortMove(move.id, this.#fleet(), callOf(options));
+  }
+
+  /**
+   * Lets a key write on the shard that it is pinned to, where the slot of the key had left that shard before: a pin alone does
+   * not. Nothing is done for a key that is not refused there.
+   *
+   * @returns whether it was refused. @throws ShardingError `unknown_shard`, `shard_unavailable`
+   */
+  async admit(key: string, shard: string, options?: MoveOptions): Promise<boolean> {
+    return (await admitOnShard({ shard, key }, this.#fleet(), callOf(options))) > 0;
   }
 
   /** What the move has done, signed where `move_certificate_secret` is set. @throws ShardingError `unknown_move` */

@@ -17,7 +17,7 @@ export interface KeyHome {
 }
 
 /** What of a move is left. */
-export const LEFTOVERS = ['move', 'triggers', 'own-tombstone', 'open-move'] as const;
+export const LEFTOVERS = ['move', 'triggers', 'own-tombstone', 'refused-pin', 'open-move'] as const;
 export type Leftover = (typeof LEFTOVERS)[number];
 
 /** One thing that is not as it should be. */

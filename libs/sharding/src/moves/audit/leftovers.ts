@@ -3,6 +3,7 @@ import { keyRoutes } from './key-routes.js';
 import { moveLeftovers, type MoveLeftover } from './move-leftovers.js';
 import { quoted } from '../quoted.js';
 import { reading } from './reading.js';
+import { refusedPins, type RefusedPin } from './refused-pins.js';
 import { refusesAnything } from '../fence/retire.js';
 import type { AuditFinding } from './audit-finding.js';
 import type { ShardAudit } from './audit-run.js';
@@ -16,8 +17,30 @@ export async function leftovers(audit: ShardAudit): Promise<AuditFinding[]> {
       audit,
       left.map(({ id }) => id),
     )),
+    ...(await pinsRefused(audit)),
     ...(await idleTriggers(audit)),
   ];
+}
+
+async function pinsRefused(audit: ShardAudit): Promise<AuditFinding[]> {
+  const findings: AuditFinding[] = [];
+  for await (const pins of refusedPins(audit)) {
+    findings.push(...pins.map((pin) => refusedPin(audit.shard, pin)));
+  }
+  return findings;
+}
+
+function refusedPin(shard: string, { key, move }: RefusedPin): AuditFinding {
+  return {
+    kind: 'leftover',
+    leftover: 'refused-pin',
+    severity: 'error',
+    shard,
+    key,
+    move,
+    message: 'a key is pinned here, and its slot had left by a move before: its writes are refused',
+    remedy: 'shardctl repair makes it an exception of its slot',
+  };
 }
 
 function moveFinding(shard: string, { id, move, fences, refuses, side }: MoveLeftover): AuditFinding {

@@ -16,8 +16,9 @@ export interface RepairOptions extends Partial<MoveCall> {
 
 /** What became of one task. */
 export interface RepairStep {
-  /** Ends a repair that was interrupted; moves rows home; deletes rows that are at home too; removes leftovers; for a human. */
-  readonly what: 'finish' | 'move' | 'delete-duplicate' | 'clean' | 'look';
+  /** Ends a repair that was interrupted; moves rows home; deletes rows that are at home too; removes leftovers; lets pinned
+   * keys write whose slot had left; for a human. */
+  readonly what: 'finish' | 'move' | 'delete-duplicate' | 'clean' | 'admit' | 'look';
   /** `refused`: tried, or checked beforehand, and left as it was. `left`: for a human, nothing was tried. */
   readonly outcome: 'planned' | 'done' | 'refused' | 'left';
   readonly shard: string;

@@ -53,6 +53,12 @@ test.each<[string, string[], ...Parts[]]>([
     { ...leftover, leftover: 'move' },
     { ...leftover, shard: 'b', leftover: 'move' },
   ],
+  [
+    'but for keys that are refused, which are admitted',
+    ['admit a'],
+    { ...leftover, leftover: 'refused-pin', key: 'k' },
+    { ...leftover, leftover: 'refused-pin', key: 'l' },
+  ],
   ['but for open moves', ['look leftover'], { ...leftover, leftover: 'open-move', move: '1' }],
   ['but for repairs, which are gone on with', [], { ...leftover, leftover: 'open-move', repair: true }],
   ['but for tombstones at home', ['look leftover'], { ...leftover, leftover: 'own-tombstone', key: 'k' }],

@@ -10,6 +10,7 @@ export type RepairTask =
       readonly to: string;
     }
   | { readonly what: 'clean'; readonly shard: string }
+  | { readonly what: 'admit'; readonly shard: string }
   | { readonly what: 'look'; readonly finding: AuditFinding };
 
 /** One task a key and shard, and one a shard for what moves have left; in the order of the findings. */
@@ -23,6 +24,7 @@ export function repairPlan(findings: readonly AuditFinding[], topology: Topology
       move: ['key', shard, key],
       'delete-duplicate': ['key', shard, key],
       clean: ['clean', shard],
+      admit: ['admit', shard],
       look: [kind, shard, table, key, slot, leftover, move, finding.message],
     }[task.what];
     const id = JSON.stringify(name);
@@ -37,6 +39,7 @@ const isOpenRepair = ({ leftover, repair }: AuditFinding) => leftover === 'open-
 function taskOf(finding: AuditFinding, topology: Topology): RepairTask {
   const { kind, shard, key, routedTo, homes = [], leftover } = finding;
   const look = { what: 'look', finding } as const;
+  if (leftover === 'refused-pin') return { what: 'admit', shard };
   if (kind === 'leftover')
     return leftover === 'move' || leftover === 'triggers' ? { what: 'clean', shard } : look;
   if (key === undefined || routedTo === undefined || (finding.unasked ?? []).length > 0) return look;

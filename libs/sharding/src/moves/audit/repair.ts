@@ -1,3 +1,4 @@
+import { admitPinned } from './admit-on-shard.js';
 import { audit } from './audit.js';
 import { cleanShard } from './clean-shard.js';
 import { openRepairs, repairKey } from './repair-key.js';
@@ -50,15 +51,22 @@ async function stepOf(task: RepairTask, run: RepairRun): Promise<RepairStep> {
     };
   }
   if (run.call.signal.aborted) return { ...task, outcome: 'planned', message: 'interrupted before it' };
-  if (task.what === 'clean') return cleaned(task.shard, run);
+  if (task.what === 'clean') return tried('clean', { ...run, shard: task.shard, work: cleanShard });
+  if (task.what === 'admit') return tried('admit', { ...run, shard: task.shard, work: admitPinned });
   return repairKey(task, run);
 }
 
-async function cleaned(shard: string, run: RepairRun): Promise<RepairStep> {
+interface ShardTask extends RepairRun {
+  readonly shard: string;
+  /** @returns what it did, or would do, for people */
+  readonly work: (shard: string, run: RepairRun) => Promise<string>;
+}
+
+async function tried(what: 'clean' | 'admit', { shard, work, ...run }: ShardTask): Promise<RepairStep> {
   try {
-    const message = await cleanShard(shard, run);
-    return { what: 'clean', outcome: run.mode === 'apply' ? 'done' : 'planned', shard, message };
+    const message = await work(shard, run);
+    return { what, outcome: run.mode === 'apply' ? 'done' : 'planned', shard, message };
   } catch (error) {
-    return { what: 'clean', outcome: 'refused', shard, message: reasonOf(error) };
+    return { what, outcome: 'refused', shard, message: reasonOf(error) };
   }
 }

@@ -32,18 +32,20 @@ export function retireExpired(session: MoveSession): Promise<void> {
   return retire(session, `f.state = 'fenced' and f.until <= clock_timestamp()`, []);
 }
 
-/** Makes keys exceptions of their slots, where those have left. */
+/** Makes keys exceptions of their slots, where those have left; by one of `moves`, where some are given. */
 export async function admit(
   session: MoveSession,
   { subjects, slots }: Pick<FenceSubjects, 'subjects' | 'slots'>,
+  moves?: readonly string[],
 ): Promise<void> {
   await session.client.query(
     `insert into ${fenceOf(session)} (subject, slot, state, move_id, epoch)
       select given.subject, given.slot, 'kept', s.move_id, s.epoch
       from unnest($1::text[], $2::int[]) as given (subject, slot)
         join ${fenceOf(session)} s on s.subject = 'slot:' || given.slot and s.state = 'moved'
+      where $3::uuid[] is null or s.move_id = any ($3::uuid[])
       on conflict (subject) do nothing`,
-    [subjects, slots],
+    [subjects, slots, moves ?? null],
   );
 }
 
