@@ -1,4 +1,5 @@
 /** What tests and the demonstration need of a real PostgreSQL. Nothing in here knows Jest. */
+export { DemoStage } from './demo-stage.js';
 export { expectNoConnections } from './leaks.js';
 export { FaultProxy } from './fault-proxy.js';
 export { freePort } from './free-port.js';

@@ -3,14 +3,13 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { parseArgs, styleText } from 'node:util';
+import { parseArgs } from 'node:util';
 import { ConsoleLogger } from '@nestjs/common';
-import { PostgresServer, createScratchDirectory, removeScratchDirectory } from '@test/support';
+import { DemoStage, PostgresServer } from '@test/support';
 import { loadShardingOptions, migrate, resolveOptions } from '@app/sharding';
 import { bookmarksSharding } from './app.module.js';
 import { createApp } from './create-app.js';
 import { demoConfiguration } from './demo-configuration.js';
-import type { INestApplication } from '@nestjs/common';
 import type { ShardingOptions } from '@app/sharding';
 
 /** The whole service on this machine: four PostgreSQL servers, migrations, HTTP. Nothing is left when it ends. */
@@ -27,9 +26,8 @@ const HELP = `npm run demo -- [options]
 
 const flags = readFlags();
 const color = !flags['no-color'] && !process.env['NO_COLOR'] && process.stdout.isTTY === true;
-const say = (text: string) => process.stdout.write(`${text}\n`);
-const strong = (text: string) => (color ? styleText(['bold', 'green'], text) : text);
-const faint = (text: string) => (color ? styleText('gray', text) : text);
+const stage = new DemoStage(color);
+const faint = (text: string) => stage.faint(text);
 
 function readFlags(): { port: number; 'no-color': boolean } {
   try {
@@ -55,58 +53,39 @@ function finish(text: string, code: number): never {
   process.exit(code);
 }
 
-const servers: PostgresServer[] = [];
-let app: INestApplication | undefined;
-let ending: Promise<void> | undefined;
-let scratch: string | undefined;
 let file = '';
 
-async function start(): Promise<void> {
+async function start(): Promise<string> {
   await assertFree(flags.port);
   for (const name of SERVERS) {
-    const server = await started(name, () => PostgresServer.start({ name }));
+    const server = await stage.start(name, () => PostgresServer.start({ name }));
     await server.createDatabase(databaseOf(name));
   }
-  const shard0 = named('shard0');
-  await started(REPLICA, () => shard0.replica({ name: REPLICA }));
+  await stage.start(REPLICA, () => stage.named('shard0').replica({ name: REPLICA }));
   const sharding = await configured();
-  await migrate(resolveOptions(sharding), (line) => say(faint(`migrate ${line}`)));
+  await migrate(resolveOptions(sharding), (line) => stage.say(faint(`migrate ${line}`)));
   const logger = new ConsoleLogger({ colors: color, logLevels: ['warn', 'error', 'fatal'] });
-  app = await createApp(sharding, { logger, abortOnError: false });
+  const app = await createApp(sharding, { logger, abortOnError: false });
+  stage.atEnd(() => app.close());
   await app.listen(flags.port, '127.0.0.1');
+  return (await app.getUrl()).replace('127.0.0.1', 'localhost');
 }
 
 /** From a file that shardctl reads too; it holds passwords. */
 async function configured(): Promise<ShardingOptions> {
-  scratch = await createScratchDirectory({});
-  file = join(scratch, 'sharding.toml');
+  file = join(await stage.directory(), 'sharding.toml');
   const text = demoConfiguration({
     control: urlOf('control'),
     shard0: urlOf('shard0'),
     shard1: urlOf('shard1'),
-    replica: named(REPLICA).url(databaseOf('shard0')),
+    replica: stage.named(REPLICA).url(databaseOf('shard0')),
   });
   await writeFile(file, text, { mode: 0o600 });
   return { ...loadShardingOptions({ file, environment: {} }), ...bookmarksSharding };
 }
 
-const urlOf = (name: (typeof SERVERS)[number]) => named(name).url(databaseOf(name));
-
-async function started(name: string, start: () => Promise<PostgresServer>): Promise<PostgresServer> {
-  const began = performance.now();
-  const server = await start();
-  servers.push(server);
-  say(faint(`started ${name} on port ${server.port} in ${Math.round(performance.now() - began)} ms`));
-  return server;
-}
-
+const urlOf = (name: (typeof SERVERS)[number]) => stage.named(name).url(databaseOf(name));
 const databaseOf = (name: string) => `bookmarks_${name}`;
-
-function named(name: string): PostgresServer {
-  const server = servers.find((candidate) => candidate.name === name);
-  if (!server) throw new Error(`${name} was not started`);
-  return server;
-}
 
 /** Told before the servers are started for nothing. */
 async function assertFree(port: number): Promise<void> {
@@ -124,8 +103,9 @@ async function assertFree(port: number): Promise<void> {
 const ADMIN_KEY = (process.env['BOOKMARKS_ADMIN_KEY'] ??= 'demo');
 
 function welcome(at: string): void {
-  say(strong(`ready ${at}`));
-  for (const server of servers) say(`${server.name} pid ${server.pid}`);
+  const say = (text: string) => stage.say(text);
+  say(stage.strong(`ready ${at}`));
+  for (const server of stage.servers) say(`${server.name} pid ${server.pid}`);
   say(
     `curl -X POST -H 'x-tenant-id: acme' -H 'content-type: application/json' -d '{"url":"https://nestjs.com","title":"Nest"}' ${at}/api/bookmarks`,
   );
@@ -136,59 +116,22 @@ function welcome(at: string): void {
   );
   say(`control url ${urlOf('control')}   ${faint('# for SQL: pins, see the README')}`);
   say(`shardctl: --config ${file}   ${faint('# ping, route, doctor ...')}`);
-  say(faint(`try it: kill -9 ${named('shard1').pid} (shard1), then curl ${at}/api/stats and ${at}/health`));
   say(
     faint(
-      `or: kill -9 ${named(REPLICA).pid} (the replica of shard0): acme is read from the primary, ${at}/health stays up and tells`,
+      `try it: kill -9 ${stage.named('shard1').pid} (shard1), then curl ${at}/api/stats and ${at}/health`,
+    ),
+  );
+  say(
+    faint(
+      `or: kill -9 ${stage.named(REPLICA).pid} (the replica of shard0): acme is read from the primary, ${at}/health stays up and tells`,
     ),
   );
   say(faint(`servers that were stopped start again with: kill -USR2 ${process.pid}`));
 }
 
-/** Closes in reverse order; a failure is told and stops nothing. */
-function end(code: number): Promise<void> {
-  return (ending ??= (async () => {
-    say('stopping');
-    const steps = [
-      () => app?.close(),
-      ...servers.toReversed().map((server) => () => server.dispose()),
-      () => scratch && removeScratchDirectory(scratch),
-    ];
-    for (const step of steps) {
-      await Promise.resolve(step()).catch((error: unknown) =>
-        say(`while stopping: ${(error as Error).message}`),
-      );
-    }
-    process.exit(code);
-  })());
-}
+process.on(
+  'SIGUSR2',
+  () => void stage.startAgain().catch((error: unknown) => stage.say((error as Error).message)),
+);
 
-async function startAgain(): Promise<void> {
-  for (const server of servers) {
-    if (server.isRunning) {
-      say(faint(`${server.name} is running`));
-      continue;
-    }
-    await server.restart();
-    say(`${server.name} pid ${server.pid}`);
-  }
-}
-
-/** The second signal does not wait for requests; what is left then is cleaned up by the servers' own watch. */
-function onSignal(): void {
-  if (ending) process.exit(130);
-  void end(0);
-}
-
-process.on('SIGINT', onSignal);
-process.on('SIGTERM', onSignal);
-process.stdout.on('error', () => void end(0)); // the reader has gone
-process.on('SIGUSR2', () => void startAgain().catch((error: unknown) => say((error as Error).message)));
-
-try {
-  await start();
-  welcome((await app?.getUrl())?.replace('127.0.0.1', 'localhost') ?? '');
-} catch (error) {
-  if (!ending) say(`the demo could not start: ${(error as Error).message}`);
-  await end(1);
-}
+await stage.run(async () => welcome(await start()));
