@@ -253,6 +253,7 @@ it('exports what it documents', () => {
     'CONTROL_DATA_SOURCE',
     'CONTROL_MIGRATIONS',
     'CONTROL_READER',
+    'ControlPools',
     'CrossShard',
     'CrossShardFinder',
     'DatabaseOptions',
@@ -291,9 +292,11 @@ it('exports what it documents', () => {
     'migrateDown',
     'migrationStatus',
     'resolveOptions',
+    'rowsOf',
     'scatterRepository',
     'setRoutingKey',
     'shardedRepositoryToken',
     'tenantOf',
+    'within',
   ]);
 });

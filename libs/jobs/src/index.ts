@@ -1,1 +1,10 @@
-export {};
+export { Cron } from './cron.decorator.js';
+export type { CronOptions, CronTick } from './cron.decorator.js';
+export { MAX_PAYLOAD_BYTES } from './job-data.js';
+export { Job } from './job.decorator.js';
+export type { JobContext, JobOptions, RetryOptions, RoutingKeyUse } from './job.decorator.js';
+export { Jobs } from './jobs.js';
+export type { DeadLetter, SendOptions } from './jobs.js';
+export { JobsModule } from './jobs.module.js';
+export type { JobsAsyncOptions } from './jobs.module.js';
+export type { JobsOptions } from './jobs.options.js';

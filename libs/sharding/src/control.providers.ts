@@ -8,10 +8,27 @@ import {
 } from './request/inject-control.decorator.js';
 import { Fleet } from './shards/fleet.js';
 import type { FactoryProvider } from '@nestjs/common';
+import type { ControlPool } from './shards/control-pool.js';
+
+/** Gives parts of the program pools of their own on the control database. */
+export class ControlPools {
+  constructor(private readonly fleet: Fleet) {}
+
+  /**
+   * @param asker what needs it, for the message
+   * @throws ShardingError `invalid_topology` without a control database
+   */
+  open(asker: string, poolSize: number): ControlPool {
+    const pool = this.fleet.controlPool(poolSize);
+    if (pool) return pool;
+    throw configurationError([`${asker} need a control database: set [database] primary_url`]);
+  }
+}
 
 /** Each as a singleton for `app.get()`, and as a provider that fails the boot of whoever injects what is not there. */
 export function controlProviders(): FactoryProvider[] {
   return [
+    { provide: ControlPools, inject: [Fleet], useFactory: (fleet: Fleet) => new ControlPools(fleet) },
     {
       provide: CONTROL_DATA_SOURCE,
       inject: [Fleet],

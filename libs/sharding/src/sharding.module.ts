@@ -5,7 +5,7 @@ import { configurationError } from './config/configuration-error.js';
 import { loadShardingOptions } from './config/load-options.js';
 import { layOver } from './config/overlay.js';
 import { resolveOptions } from './config/resolve-options.js';
-import { controlProviders } from './control.providers.js';
+import { ControlPools, controlProviders } from './control.providers.js';
 import { DirectoryConnection } from './directory/directory-connection.js';
 import { Pins } from './directory/pins.js';
 import { HEALTH_COMPONENTS } from './health-components.js';
@@ -163,6 +163,7 @@ const EXPORTS = [
   RoutingContext,
   CONTROL_DATA_SOURCE,
   CONTROL_READER,
+  ControlPools,
   INJECTED_DATA_SOURCE,
   INJECTED_READER,
   Fleet,

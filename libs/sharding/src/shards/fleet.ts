@@ -1,4 +1,5 @@
 import { Control } from './control.js';
+import { ControlPool } from './control-pool.js';
 import { Database } from './database.js';
 import { budgetWarnings, totalMaxConnections } from './connection-budget.js';
 import { Causality } from './reads/causality.js';
@@ -18,6 +19,8 @@ interface FleetParts {
   readonly telemetry: Telemetry;
   readonly probeIntervalMs: number;
   readonly drainTimeoutMs: number;
+  /** A further pool on the control database; absent without one. */
+  readonly controlPool: ((poolSize: number) => Database) | undefined;
 }
 
 /** Every database of the process. Created once at boot without connecting; closes what it created. */
@@ -29,7 +32,8 @@ export class Fleet {
   readonly telemetry: Telemetry;
   /** Control first; one entry a database, also where it is control and shard at once. */
   readonly reads: readonly Reads[];
-  readonly #databases: readonly Database[];
+  readonly #databases: Database[];
+  readonly #controlPool: FleetParts['controlPool'];
   readonly #monitors: readonly ReplicaMonitor[];
   readonly #drainTimeoutMs: number;
   #drain: NodeJS.Timeout | undefined;
@@ -37,10 +41,12 @@ export class Fleet {
   readonly #budgetStop = new AbortController();
   #metadata: Promise<DataSource> | undefined;
 
-  private constructor({ shards, control, telemetry, probeIntervalMs, drainTimeoutMs }: FleetParts) {
+  private constructor(parts: FleetParts) {
+    const { shards, control, telemetry, probeIntervalMs, drainTimeoutMs } = parts;
     this.shards = shards;
     this.control = control;
     this.telemetry = telemetry;
+    this.#controlPool = parts.controlPool;
     this.reads = [...new Set([...(control ? [control.reads] : []), ...shards.map((shard) => shard.reads)])];
     const replicas = this.reads.flatMap(({ replica }) => (replica ? [replica] : []));
     this.#databases = [
@@ -64,7 +70,16 @@ export class Fleet {
     const reads = unsharded ? shards[0]?.reads : controlReads(builder);
     const control = reads && (await Control.create(reads, unsharded ? [] : sharded));
     const { probeIntervalMs } = settings.reads;
-    return new Fleet({ shards, control, telemetry, probeIntervalMs, drainTimeoutMs });
+    const controlPool = control && furtherPool(builder);
+    return new Fleet({ shards, control, telemetry, probeIntervalMs, drainTimeoutMs, controlPool });
+  }
+
+  /** A pool of its own on the control database, opened at its first use and closed with the others; none without one. */
+  controlPool(poolSize: number): ControlPool | undefined {
+    const database = this.#controlPool?.(poolSize);
+    if (!database) return undefined;
+    this.#databases.push(database);
+    return new ControlPool(database);
   }
 
   /** The most connections that this process may open. */
@@ -146,6 +161,15 @@ function controlReads(builder: Builder): Reads | undefined {
   if (!control) return undefined;
   const place = { primary: control, ...(controlReplica && { replica: controlReplica }) };
   return readsOf(place, typeorm.controlEntities, builder);
+}
+
+/** Pools on the control database, or on the only database there is. */
+function furtherPool({ settings, telemetry }: Builder): ((poolSize: number) => Database) | undefined {
+  const { control = settings.shards[0]?.primary, typeorm } = settings;
+  return (
+    control &&
+    ((poolSize) => new Database({ settings: { ...control, poolSize }, typeorm, entities: [], telemetry }))
+  );
 }
 
 function readsOf(
