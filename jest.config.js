@@ -1,6 +1,10 @@
+/** Modules that were loaded once would be stale when files are watched, and cannot be measured. */
+const sharesModules = !process.argv.some((argument) => /^--(watch|coverage)/.test(argument));
+
 /** Everything runs from one configuration: unit specs beside the code, the rest below test/. */
 export default {
-  testEnvironment: 'node',
+  testEnvironment: sharesModules ? '<rootDir>/test/runner/shared-modules.environment.js' : 'node',
+  testRunner: '<rootDir>/test/runner/shared-modules.runner.js',
   roots: ['<rootDir>/libs', '<rootDir>/apps', '<rootDir>/test'],
   testMatch: ['**/*.spec.ts'],
   extensionsToTreatAsEsm: ['.ts'],
@@ -23,7 +27,7 @@ export default {
   transform: { '^.+\\.ts$': ['@swc/jest'] },
   testTimeout: 30_000,
   maxWorkers: 2,
-  workerIdleMemoryLimit: '1000MB', // a worker keeps the modules of every file that it has run
+  workerIdleMemoryLimit: '1000MB', // a worker keeps the spec files that it has run
   reporters: ['default', '<rootDir>/test/support/summary.reporter.js'],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',

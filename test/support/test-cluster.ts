@@ -14,20 +14,23 @@ export interface ClusterFacts {
   readonly url: string;
 }
 
-/** What this process has left on the server before this file: each test file is a world of modules of its own. */
+/** The environment variable that says which test file runs: a worker loads this module once for all of its files. */
+const FILE_VARIABLE = 'SHARDING_TEST_FILE';
+
+/** What this process has left on the server before this file. */
 const LEFT_BEHIND = `select datname as name from pg_database where datname ~ $1 and not datistemplate`;
 const DROPS_AT_A_TIME = 8;
 
 /** Longest identifier of PostgreSQL, in bytes. */
 const MAX_NAME = 63;
 
-/** Of this test file. */
+/** Of this process. */
 let attached: TestCluster | undefined;
 
 /** The server that all test files share; each makes databases of its own on it. */
 export class TestCluster {
   readonly #url: string;
-  #swept: Promise<void> | undefined;
+  #sweep: { readonly file: string | undefined; readonly done: Promise<void> } | undefined;
 
   private constructor(facts: ClusterFacts) {
     this.#url = facts.url;
@@ -44,7 +47,7 @@ export class TestCluster {
   async createDatabase(
     options: { readonly template?: string; readonly label?: string } = {},
   ): Promise<string> {
-    await (this.#swept ??= this.#sweep());
+    await this.#sweepOncePerFile();
     const name = uniqueName(options.label ?? 'test');
     await createDatabase(this.#url, name, options.template);
     return withDatabase(this.#url, name);
@@ -78,8 +81,16 @@ export class TestCluster {
     return countConnections(this.#url, databaseOf(databaseUrl));
   }
 
+  #sweepOncePerFile(): Promise<void> {
+    const file = process.env[FILE_VARIABLE];
+    if (this.#sweep === undefined || this.#sweep.file !== file) {
+      this.#sweep = { file, done: this.#dropLeftBehind() };
+    }
+    return this.#sweep.done;
+  }
+
   /** Drops the databases of the test files that this process has run before, so that there are never more than a few. */
-  async #sweep(): Promise<void> {
+  async #dropLeftBehind(): Promise<void> {
     const left = await this.query(LEFT_BEHIND, [`_${process.pid}_[0-9a-f]{8}$`]);
     const inTurn = pLimit(DROPS_AT_A_TIME);
     await Promise.all(left.map(({ name }) => inTurn(() => dropDatabase(this.#url, String(name)))));

@@ -1,3 +1,4 @@
+/** @jest-environment node */
 import { inspect } from 'node:util';
 import { describe, expect, it, jest } from '@jest/globals';
 import { SHARDING_ERRORS, ShardingError, type ShardingErrorCode } from './index.js';

@@ -1,3 +1,4 @@
+/** @jest-environment node */
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { deployment } from '../../support/deployment.js';
 import { call } from '../../support/bookmarks.js';
