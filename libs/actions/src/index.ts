@@ -1,5 +1,13 @@
+export { ActionsModule } from './actions.module.js';
+export type { ActionsOptions } from './actions.options.js';
 export { EventType, eventTypeOf } from './outbox/event-type.decorator.js';
 export type { EventClass } from './outbox/event-type.decorator.js';
 export { appendEvents } from './outbox/append-events.js';
 export type { OutboxEvent } from './outbox/outbox-event.js';
 export { OutboxSignal } from './outbox/outbox-signal.js';
+export type { EventEnvelope, HandledEvent } from './outbox/event-envelope.js';
+export { OnEvent } from './outbox/on-event.decorator.js';
+export type { OnEventOptions } from './outbox/on-event.decorator.js';
+export type { OutboxOptions } from './outbox/outbox.options.js';
+export type { Subscriber } from './outbox/subscriber.js';
+export { Subscribers } from './outbox/subscribers.js';

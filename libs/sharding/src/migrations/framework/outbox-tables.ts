@@ -37,8 +37,8 @@ function outbox(): string[] {
       where delivered_at is null and dead_at is null`,
     `create index _sharding_outbox_held on _sharding_outbox (aggregate_id, retry_at)
       where retry_at is not null and delivered_at is null and dead_at is null`,
-    `create index _sharding_outbox_ended on _sharding_outbox (coalesce(delivered_at, dead_at))
-      where delivered_at is not null or dead_at is not null`,
+    `create index _sharding_outbox_delivered on _sharding_outbox (delivered_at) where delivered_at is not null`,
+    `create index _sharding_outbox_dead on _sharding_outbox (dead_at) where dead_at is not null`,
     `comment on table _sharding_outbox is
       'Events, written in the transaction of the rows they tell of. Deleted, or marked, by the relay of this shard.'`,
   ];

@@ -1,0 +1,81 @@
+import pLimit from 'p-limit';
+import { within } from '@app/sharding';
+import { failureText } from './failure-text.js';
+import { retryDelayMs } from './retry-delay.js';
+import type { LimitFunction } from 'p-limit';
+import type { EventEnvelope } from './event-envelope.js';
+import type { Backoff } from './retry-delay.js';
+import type { Subscriber } from './subscriber.js';
+import type { Subscribers } from './subscribers.js';
+import type { Outcome, WaitingEvent } from './waiting-event.js';
+
+export interface DeliveryParts {
+  readonly shard: string;
+  readonly subscribers: Subscribers;
+  /** Ends every attempt. */
+  readonly signal: AbortSignal;
+  readonly handlerTimeoutMs: number;
+  readonly maxAttempts: number;
+  readonly backoff: Backoff;
+}
+
+/** Hands the events of one shard to their handlers and publishers, each bounded in number and in time. */
+export class Delivery {
+  readonly #limits = new Map<string, LimitFunction>();
+
+  constructor(private readonly parts: DeliveryParts) {}
+
+  /** One attempt: all who have not taken the event get it at the same time. Undefined: given up, nothing is to be written. */
+  async attempt(event: WaitingEvent): Promise<Outcome | undefined> {
+    const { subscribers, signal } = this.parts;
+    const due = subscribers.of(event.type).filter(({ name }) => !event.handled.includes(name));
+    if (due.length === 0) return { position: event.position };
+    const ends = await Promise.allSettled(due.map((subscriber) => this.#inTurn(subscriber, event)));
+    const failed = ends.findIndex(({ status }) => status === 'rejected');
+    if (failed === -1) return { position: event.position };
+    if (signal.aborted) return undefined; // the end of the process is no failure of a handler
+    const taken = due.filter((_one, index) => ends[index]?.status === 'fulfilled').map(({ name }) => name);
+    const { reason } = ends[failed] as PromiseRejectedResult;
+    return this.#failed(event, [...event.handled, ...taken], `${due[failed]?.name}: ${failureText(reason)}`);
+  }
+
+  #failed(event: WaitingEvent, handled: readonly string[], failure: string): Outcome {
+    const { maxAttempts, backoff } = this.parts;
+    const { position, attempts } = event;
+    const retryMs = attempts + 1 < maxAttempts ? retryDelayMs(backoff, attempts + 1) : undefined;
+    return { position, attempts, failure, handled, retryMs };
+  }
+
+  #inTurn(subscriber: Subscriber, event: WaitingEvent): Promise<void> {
+    const { name, concurrency } = subscriber;
+    const limit = this.#limits.get(name) ?? pLimit(concurrency);
+    this.#limits.set(name, limit);
+    return limit(() => this.#deliver(subscriber, event));
+  }
+
+  async #deliver(subscriber: Subscriber, event: WaitingEvent): Promise<void> {
+    const { handlerTimeoutMs: deadlineMs, signal } = this.parts;
+    const ended = new AbortController();
+    const end = () => ended.abort();
+    signal.addEventListener('abort', end, { once: true });
+    try {
+      await within(`the event handler "${subscriber.name}"`, { deadlineMs, signal }, () =>
+        subscriber.deliver(this.#envelope(event, ended.signal)),
+      );
+    } finally {
+      signal.removeEventListener('abort', end);
+      end();
+    }
+  }
+
+  #envelope(event: WaitingEvent, signal: AbortSignal): EventEnvelope {
+    const { position: _position, handled: _handled, attempts, routingKey, ...known } = event;
+    return {
+      ...known,
+      shard: this.parts.shard,
+      routingKey: routingKey ?? undefined,
+      attempt: attempts + 1,
+      signal,
+    };
+  }
+}

@@ -1,0 +1,13 @@
+import type { EventEnvelope } from './event-envelope.js';
+
+/** Who gets events: a handler, or a publisher. */
+export interface Subscriber {
+  /** Permanent: stored with each event that it has taken while others have not yet. */
+  readonly name: string;
+  /** The type of its events; undefined: all. */
+  readonly type: string | undefined;
+  /** Events at a time, on each shard. */
+  readonly concurrency: number;
+  /** Takes an event, perhaps again. Rejects where it could not. */
+  deliver(event: EventEnvelope): Promise<void>;
+}

@@ -1,0 +1,27 @@
+/**
+ * A pause that somebody may end early. A wake-up between two pauses ends the next one at once. Who was woken goes on a turn
+ * of the event loop later: what wakes it in crowds is then done together.
+ */
+export class Wake {
+  #woken = false;
+  #end: (() => void) | undefined;
+
+  wake(): void {
+    this.#woken = true;
+    this.#end?.();
+  }
+
+  async pause(ms: number): Promise<void> {
+    if (!this.#woken) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, ms);
+        this.#end = () => {
+          clearTimeout(timer);
+          setImmediate(resolve);
+        };
+      });
+      this.#end = undefined;
+    }
+    this.#woken = false;
+  }
+}
