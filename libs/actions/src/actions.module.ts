@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
+import { ActionExecutor } from './executor/action-executor.js';
+import { executorProviders } from './executor/executor.providers.js';
 import { OutboxSignal } from './outbox/outbox-signal.js';
 import { outboxProviders } from './outbox/outbox.providers.js';
 import { Subscribers } from './outbox/subscribers.js';
@@ -15,8 +17,8 @@ export class ActionsModule {
       module: ActionsModule,
       global: true,
       imports: [DiscoveryModule],
-      providers: outboxProviders(options.outbox),
-      exports: [OutboxSignal, Subscribers],
+      providers: [...outboxProviders(options.outbox), ...executorProviders(options)],
+      exports: [ActionExecutor, OutboxSignal, Subscribers],
     };
   }
 }

@@ -1,5 +1,14 @@
+export { Action } from './action/action.decorator.js';
+export type { ActionClass, ActionOptions } from './action/action.decorator.js';
+export type { ActionContext } from './action/action-context.js';
 export { ActionsModule } from './actions.module.js';
 export type { ActionsOptions } from './actions.options.js';
+export { ActionExecutor } from './executor/action-executor.js';
+export type { ExecutionOptions } from './executor/action-settings.js';
+export type { ExecuteOptions } from './executor/execute-options.js';
+export type { RetryPolicy } from './executor/retry-policy.js';
+export { ActionPlan } from './plan/action-plan.js';
+export type { EmitOptions } from './plan/action-plan.js';
 export { EventType, eventTypeOf } from './outbox/event-type.decorator.js';
 export type { EventClass } from './outbox/event-type.decorator.js';
 export { appendEvents } from './outbox/append-events.js';

@@ -77,6 +77,20 @@ export const SHARDING_ERRORS = {
   move_mismatch: { status: 500, retryable: false },
   /** No move has that id. */
   unknown_move: { status: 404, retryable: false },
+  /** A row was changed or deleted since it was loaded. */
+  stale_row: { status: 409, retryable: true },
+  /** An action over several shards was committed on some of them; the others are to be completed, or those undone. */
+  partial_commit: { status: 500, retryable: false },
+  /** The request has no idempotency key where it needs one, or one that is not acceptable. */
+  idempotency_key_invalid: { status: 400, retryable: false },
+  /** A request with the same idempotency key is under way. */
+  idempotency_in_progress: { status: 409, retryable: true },
+  /** The idempotency key was used with other parameters. */
+  idempotency_mismatch: { status: 422, retryable: false },
+  /** No action over several shards has that id. */
+  unknown_action: { status: 404, retryable: false },
+  /** What is asked of an action cannot be done in its state. */
+  action_refused: { status: 409, retryable: false },
   /** The configured shards, groups, members or slots do not fit together. */
   invalid_topology: { status: 500, retryable: false },
   /** A slot number outside 0..16383. */

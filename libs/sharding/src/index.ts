@@ -47,6 +47,8 @@ export {
   InjectShardedRepository,
   shardedRepositoryToken,
 } from './repository/inject-sharded-repository.decorator.js';
+export { EntityPlaces } from './repository/placed/entity-places.js';
+export type { EntityPlace, EntityPlaceOptions } from './repository/placed/entity-places.js';
 export type { IdOf } from './repository/placed/given-ids.js';
 export type { PlacedParts } from './repository/placed/placed-parts.js';
 export { PlacedRepository } from './repository/placed/placed-repository.js';
@@ -82,6 +84,7 @@ export { within } from './shards/work-scope.js';
 export type { WorkLimits } from './shards/work-scope.js';
 export type { TxOptions } from './shards/transaction.js';
 export { ShardingModule } from './sharding.module.js';
+export { insideTransaction } from './shards/transaction.js';
 export type { ShardingSetup } from './optional-modules.js';
 export type { ShardingAsyncOptions, ShardingRootOptions } from './sharding.module.js';
 export type { PlacementSetup, Provided } from './placement.providers.js';

@@ -18,6 +18,7 @@ import { optionalModules } from './optional-modules.js';
 import { isProvided, placementProviders, SHARD_ROUTER } from './placement.providers.js';
 import { CrossShardReads } from './repository/cross-shard-reads.js';
 import { featureProviders } from './repository/feature.js';
+import { EntityPlaces } from './repository/placed/entity-places.js';
 import {
   CONTROL_DATA_SOURCE,
   CONTROL_READER,
@@ -169,6 +170,7 @@ const EXPORTS = [
   Fleet,
   CrossShardReads,
   DirectoryConnection,
+  EntityPlaces,
   Pins,
   Moves,
   ShardSelector,
@@ -264,6 +266,11 @@ function runtimeProviders(openPaths: readonly string[]): Provider[] {
     },
     movesProvider,
     ...controlProviders(),
+    {
+      provide: EntityPlaces,
+      inject: [Fleet, Shards],
+      useFactory: (fleet: Fleet, shards: Shards) => new EntityPlaces(fleet, shards),
+    },
   ];
 }
 

@@ -5,7 +5,7 @@ import { CrossShardReads } from './cross-shard-reads.js';
 import { shardedRepositoryToken } from './inject-sharded-repository.decorator.js';
 import { metadataOnly } from './metadata-only.js';
 import { scopeProblems } from './scope-problems.js';
-import { placedState } from './placed/placed-parts.js';
+import { EntityPlaces } from './placed/entity-places.js';
 import { PlacedRepository } from './placed/placed-repository.js';
 import { placedOptionsOf, shardedEntityOptions, tenantScopeOf } from './sharded-entity.js';
 import { ShardedRepository } from './sharded-repository.js';
@@ -60,6 +60,8 @@ function tenantProvider(
   };
 }
 
+type PlacedProviders = [EntityPlaces, Shards, Fleet, CrossShardReads, ShardingStrategy<never, never>?];
+
 function placedProvider(
   provide: InjectionToken,
   entity: EntityClass,
@@ -69,14 +71,14 @@ function placedProvider(
   const own = typeof strategy === 'function' ? [strategy] : [];
   return {
     provide,
-    inject: [Shards, Fleet, CrossShardReads, ...own],
-    useFactory: async (...parts: [Shards, Fleet, CrossShardReads, ShardingStrategy<never, never>?]) => {
-      const [shards, fleet, crossShard, made = strategy as ShardingStrategy<never, never>] = parts;
+    inject: [EntityPlaces, Shards, Fleet, CrossShardReads, ...own],
+    useFactory: async (...parts: PlacedProviders) => {
+      const [places, shards, fleet, crossShard, made = strategy as ShardingStrategy<never, never>] = parts;
       placedOptionsOf(entity);
       const metadataSource = await fleet.metadataSource();
       assertKnown(entity, metadataSource);
-      const { reads: readFrom = 'policy', unregisteredShard } = options;
-      const state = placedState(entity, unregisteredShard, fleet.telemetry);
+      const { reads: readFrom = 'policy' } = options;
+      const state = places.register(entity, made);
       return new type({ entity, shards, metadataSource, crossShard, strategy: made, state, readFrom });
     },
   };

@@ -34,6 +34,11 @@ export function activeTransaction(): Transaction | undefined {
   return level === 'control' ? undefined : level;
 }
 
+/** Whether the caller runs inside a `tx()` that has not ended, on whatever shard. */
+export function insideTransaction(): boolean {
+  return activeTransaction()?.ended === false;
+}
+
 /**
  * The transaction that a use of `owner` belongs to: of the caller, or the one that the used object is bound to.
  *
