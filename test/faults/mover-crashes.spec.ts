@@ -29,10 +29,12 @@ function dieAt(point: MovePoint) {
 
 const COPYING: MovePoint[] = [
   'planned',
+  'destination-closed',
   'sequences-raised',
   'rows-copied',
   'copy-committed',
   'copied',
+  'destination-opened',
   'verified',
 ];
 
@@ -41,13 +43,13 @@ describe.each(COPYING)('a mover that dies at %s', (point) => {
     const { died, reached } = dieAt(point);
     await expect(trial.move({ reached })).rejects.toThrow(Crash);
     expect(died.at).toBe(1);
-    expect(await trial.counts()).toEqual(COPYING.indexOf(point) < 3 ? [40, 0] : [40, 40]);
+    expect(await trial.counts()).toEqual(COPYING.indexOf(point) < 4 ? [40, 0] : [40, 40]);
     expect(await trial.move()).toMatchObject({ state: 'verified' });
     expect(await trial.counts()).toEqual([40, 40]);
   });
 });
 
-describe.each(['fence-raised', 'fenced', 'verified'] as MovePoint[])(
+describe.each(['fence-raised', 'fenced', 'destination-opened', 'verified'] as MovePoint[])(
   'a mover that dies at %s behind the fence',
   (point) => {
     it('leaves every row, and the same command verifies', async () => {

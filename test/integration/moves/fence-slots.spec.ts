@@ -103,7 +103,7 @@ describe('a slot that has left', () => {
     await setTombstones(shard.mover, left);
     await clearSubjects(shard.mover, order({ keys: [other] }));
     expect(await outcomes(['acme', other, pinned])).toEqual(['SHM01', 'ok', 'ok']);
-    await clearSubjects(shard.mover, order({ slots: [SLOT] }));
+    await clearSubjects(shard.mover, order({ slots: [SLOT] })); // as the shard knows it
     expect(await outcomes(['acme', other, pinned])).toEqual(['SHM01', 'ok', 'ok']);
     expect(await shard.fence()).toEqual(['key:acme moved']);
   });

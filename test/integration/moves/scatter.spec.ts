@@ -46,7 +46,16 @@ function remapped({ database, ...options }: ShardingOptions): ShardingOptions {
   return { ...options, database: { ...database, ...(shards && { shards }) } };
 }
 
-const MOVED = ['planned', 'sequences-raised', 'rows-copied', 'copy-committed', 'copied', 'verified'];
+const MOVED = [
+  'planned',
+  'destination-closed',
+  'sequences-raised',
+  'rows-copied',
+  'copy-committed',
+  'copied',
+  'destination-opened',
+  'verified',
+];
 const PURGED = ['tombstones-set', 'rows-deleted', 'purge-committed', 'purged'];
 
 describe('a tenant', () => {

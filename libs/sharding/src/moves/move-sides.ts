@@ -1,6 +1,7 @@
 import { ShardingError } from '@app/routing';
 import { lostLease } from './record/move-lease.js';
 import { quoted } from './quoted.js';
+import type { FenceRow } from './fence/fence-rows.js';
 import type { MoveSession } from './move-session.js';
 import type { MoveProof, MoveRecord } from './record/move-record.js';
 
@@ -8,6 +9,8 @@ import type { MoveProof, MoveRecord } from './record/move-record.js';
 export interface SideDone {
   /** At the destination: what the copy contained. */
   readonly copied?: MoveProof;
+  /** At the destination: what it refused before the move, by rows of `_sharding_fence`. */
+  readonly before?: readonly FenceRow[];
   /** At the source: how many rows were deleted, by table. */
   readonly purged?: Readonly<Record<string, string>>;
 }
@@ -15,7 +18,8 @@ export interface SideDone {
 type Mover = Pick<MoveRecord, 'id' | 'epoch'>;
 
 /**
- * Locks the shard's row of the move until the end of the transaction, for the epoch of the caller.
+ * Locks the shard's row of the move until the end of the transaction, for the epoch of the caller: what the transaction writes
+ * from here on passes every fence.
  *
  * @returns what has committed here; undefined: nothing yet
  * @throws ShardingError `move_refused` where a later epoch stands there, or the shard has the other part in the move
@@ -29,7 +33,7 @@ export async function claimSide(
   const { rows } = await session.client.query<{ done: SideDone | null; role: string }>(
     `insert into ${sides} as side (move_id, role, epoch) values ($1, $2, $3)
       on conflict (move_id) do update set epoch = excluded.epoch where side.epoch <= excluded.epoch
-      returning done, role`,
+      returning done, role, set_config('nestjs_sharding.claimed', 'yes', true)`,
     [id, role, epoch],
   );
   const [side] = rows;

@@ -6,7 +6,7 @@ import { assertStaysAtSource, assertRoutedAway, untilReadsKnow } from './assert-
 import { beginMove, openMove } from './record/begin-move.js';
 import { copyRows } from './steps/copy-rows.js';
 import { contentOf, differences } from './content.js';
-import { assertStillFenced, fenceRows, liftTombstones } from './steps/fence-rows.js';
+import { assertStillFenced, fenceRows, liftTombstones, openDestination, tidy } from './steps/fence-rows.js';
 import { holdStrays, unchangedStrays } from './steps/hold-strays.js';
 import { planMove } from './plan-move.js';
 import { purgeRows } from './steps/purge-rows.js';
@@ -69,6 +69,7 @@ export function purgeMove(
 ): Promise<MoveRecord> {
   return withMover(fleet, { ...call, id }, async (mover) => {
     await assertRoutedAway(mover);
+    await openDestination(mover); // a mover may have died that began to copy again
     await purgeRows(mover);
     return mover.lease.record;
   });
@@ -100,8 +101,16 @@ async function copied(mover: Mover): Promise<MoveProof> {
 
 /** The copy was compared in its own snapshot; who keeps writers away from then on is the operator. */
 async function verified(mover: Mover, proof: MoveProof): Promise<void> {
-  await recordVerified(mover, proof, 0);
+  await readyToBeRouted(mover, proof, 0);
+}
+
+/** From here on the operator may change the route: the destination takes writes by then. */
+async function readyToBeRouted(mover: Mover, proof: MoveProof, ms: number): Promise<void> {
+  await openDestination(mover);
+  await mover.reached('destination-opened');
+  await recordVerified(mover, proof, ms);
   await mover.reached('verified');
+  await tidy(mover, mover.destination);
 }
 
 async function verifiedBehindFence(mover: Mover, proof: MoveProof): Promise<void> {
@@ -112,8 +121,7 @@ async function verifiedBehindFence(mover: Mover, proof: MoveProof): Promise<void
   const still = await contentOf(mover.source, mover.content, proof.seeds);
   const current = differences(proof, still).length === 0 ? proof : await copyRows(mover);
   await assertStillFenced(mover);
-  await recordVerified(mover, current, Math.round(performance.now() - began));
-  await mover.reached('verified');
+  await readyToBeRouted(mover, current, Math.round(performance.now() - began));
 }
 
 function nothingToConfirm({ from, to }: MoveRequest): ShardingError {

@@ -29,12 +29,14 @@ export interface ExpectedRows {
 /** Named moments of a move: after each of them a crash leaves what `moves/MOVE.md` says. */
 export const MOVE_POINTS = [
   'planned',
+  'destination-closed',
   'sequences-raised',
   'rows-copied',
   'copy-committed',
   'copied',
   'fence-raised',
   'fenced',
+  'destination-opened',
   'verified',
   'tombstones-set',
   'rows-deleted',

@@ -8,7 +8,12 @@ export class FenceTables implements MigrationInterface {
     const [found] = (await runner.query('select quote_ident(current_schema()) as schema')) as {
       schema: string;
     }[];
-    for (const statement of [...fence(), ...gate(), ...truncated(found?.schema ?? 'public')]) {
+    for (const statement of [
+      ...fence(),
+      ...gate(),
+      truncateGuard(found?.schema ?? 'public', FENCED),
+      NOBODY_ELSE,
+    ]) {
       await runner.query(statement);
     }
   }
@@ -57,10 +62,12 @@ function gate(): string[] {
   ];
 }
 
+/** Which rows of `_sharding_fence` refuse TRUNCATE. */
+export const FENCED = `state = 'fenced' and until > clock_timestamp()`;
+
 /** Of every guarded table, and each of its partitions. */
-function truncated(schema: string): string[] {
-  return [
-    `create function _sharding_fence_truncate() returns trigger
+export function truncateGuard(schema: string, refusing: string): string {
+  return `create or replace function _sharding_fence_truncate() returns trigger
       language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
       begin
         if current_setting('transaction_isolation') in ('repeatable read', 'serializable')
@@ -69,16 +76,16 @@ function truncated(schema: string): string[] {
         then
           perform from ${schema}._sharding_fence_gate for share;
         end if;
-        if exists (select from ${schema}._sharding_fence where state = 'fenced' and until > clock_timestamp()) then
+        if exists (select from ${schema}._sharding_fence where ${refusing}) then
           raise exception using errcode = 'SHM01',
             message = format('rows of %I.%I are being moved to another shard', tg_table_schema, tg_table_name),
             hint = 'Try again in a while.';
         end if;
         return null;
-      end $$`,
-    `revoke execute on function _sharding_fence_truncate() from public`,
-  ];
+      end $$`;
 }
+
+const NOBODY_ELSE = 'revoke execute on function _sharding_fence_truncate() from public';
 
 /** The triggers go with their functions. */
 const DROP_GUARDS = `

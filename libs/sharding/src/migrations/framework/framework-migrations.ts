@@ -4,6 +4,7 @@ import { DirectoryTables } from './directory-tables.js';
 import { FenceTables } from './fence-tables.js';
 import { IdentityTables } from './identity-tables.js';
 import { IdempotencyTables } from './idempotency-tables.js';
+import { IncomingFences } from './incoming-fences.js';
 import { MoveNews } from './move-news.js';
 import { MoveSides } from './move-sides.js';
 import { MoveTables } from './move-tables.js';
@@ -22,6 +23,7 @@ const slotFunctions = new SlotFunctions();
 const identityTables = new IdentityTables();
 const moveSides = new MoveSides();
 const fenceTables = new FenceTables();
+const incomingFences = new IncomingFences();
 
 /** Of actions, in order; on control for what is not sharded. */
 const actions = [new OutboxTables(), new ActionTables(), new SagaTables(), new IdempotencyTables()];
@@ -32,6 +34,7 @@ export const SHARD_MIGRATIONS: readonly FrameworkMigration[] = [
   identityTables,
   moveSides,
   fenceTables,
+  incomingFences,
   ...actions,
 ];
 
@@ -45,6 +48,7 @@ export const CONTROL_MIGRATIONS: readonly FrameworkMigration[] = [
   moveSides,
   fenceTables,
   new MoveNews(),
+  incomingFences,
   ...actions,
   new ActionJournal(),
 ];

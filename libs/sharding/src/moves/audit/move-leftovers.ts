@@ -67,7 +67,7 @@ async function tracesOn(session: MoveSession): Promise<Trace[]> {
         coalesce(f.tombstones, 0)::int as tombstones, coalesce(f.fences, 0)::int as fences, coalesce(f.standing, 0)::int as standing
       from ${own('move_sides')} s full join (
           select move_id, count(*) filter (where state = 'moved') as tombstones, count(*) filter (where state <> 'moved') as fences,
-            count(*) filter (where until > clock_timestamp()) as standing
+            count(*) filter (where until > clock_timestamp() or state = 'incoming') as standing
           from ${own('fence')} group by move_id) f on f.move_id = s.move_id
       order by 1`,
     ),

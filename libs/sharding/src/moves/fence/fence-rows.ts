@@ -9,9 +9,22 @@ export interface FenceOwner {
   readonly epoch: string;
 }
 
+/** How writes are refused: for a while, for ever, or until the rows have arrived. */
+export type Refusal = 'fenced' | 'moved' | 'incoming';
+
+/** What stands in `_sharding_fence`. */
+export interface FenceRow {
+  readonly subject: string;
+  readonly slot: number;
+  readonly state: 'moved' | 'kept';
+  readonly move_id: string;
+  readonly epoch: string;
+  readonly other_shard: string | null;
+}
+
 export interface Obstacle {
   readonly subject: string;
-  readonly state: 'fenced' | 'moved';
+  readonly state: Refusal;
   readonly moveId: string;
 }
 
@@ -33,11 +46,7 @@ export async function isLate(session: MoveSession, { id, epoch }: FenceOwner): P
 export async function obstacles(
   session: MoveSession,
   { id, epoch }: FenceOwner,
-  {
-    subjects,
-    slots,
-    state,
-  }: Pick<FenceSubjects, 'subjects' | 'slots'> & { readonly state: 'fenced' | 'moved' },
+  { subjects, slots, state }: Pick<FenceSubjects, 'subjects' | 'slots'> & { readonly state: Refusal },
 ): Promise<Obstacle[]> {
   const fence = own(session, 'fence');
   const { rows } = await session.client.query<Obstacle>(
@@ -52,7 +61,7 @@ export async function obstacles(
       select f.* from wanted w join ${fence} f on f.slot = w.slot and f.subject >= 'key:' and f.subject < 'slot:'
       where w.subject >= 'slot:' and f.state = 'fenced') f
     where case when f.move_id = $1 then f.epoch > $2 or f.state = 'moved' and $5 = 'fenced'
-      else f.state = 'moved' or f.until > clock_timestamp() end
+      else f.state in ('moved', 'incoming') or f.until > clock_timestamp() end
     order by f.subject limit 1`,
     [id, epoch, subjects, slots, state],
   );
@@ -72,7 +81,8 @@ export async function noteRaise(session: MoveSession): Promise<void> {
 
 export interface PutOrder extends FenceSubjects, FenceOwner {
   readonly otherShard: string;
-  /** Of a fence; without it a tombstone. */
+  readonly state: Refusal;
+  /** Of a fence. */
   readonly forMs?: number | undefined;
 }
 
@@ -86,16 +96,16 @@ export async function dropOldExceptions(session: MoveSession, { slots, kept }: F
 }
 
 export async function putSubjects(session: MoveSession, order: PutOrder): Promise<void> {
-  const { subjects, slots, id, epoch, otherShard, forMs } = order;
+  const { subjects, slots, id, epoch, otherShard, state, forMs } = order;
   await session.client.query(
     `insert into ${own(session, 'fence')} (subject, slot, state, move_id, epoch, other_shard, until)
-      select given.subject, given.slot, case when $6::float8 is null then 'moved' else 'fenced' end, $3, $4, $5,
-        clock_timestamp() + make_interval(secs => $6)
+      select given.subject, given.slot, $7, $3, $4, $5,
+        clock_timestamp() + make_interval(secs => $6::float8)
       from unnest($1::text[], $2::int[]) as given (subject, slot)
       on conflict (subject) do update set (slot, state, move_id, epoch, other_shard, until, changed_at) =
         (excluded.slot, excluded.state, excluded.move_id, excluded.epoch, excluded.other_shard, excluded.until,
           clock_timestamp())`,
-    [subjects, slots, id, epoch, otherShard, forMs === undefined ? null : forMs / 1000],
+    [subjects, slots, id, epoch, otherShard, forMs === undefined ? null : forMs / 1000, state],
   );
 }
 
@@ -149,4 +159,38 @@ export async function passFence({ client }: MoveSession, { id, epoch }: FenceOwn
     id,
     epoch,
   ]);
+}
+
+/** Exceptions and tombstones of the subjects; of slots also those of their keys. */
+export async function standing(
+  session: MoveSession,
+  { form, subjects, slots }: FenceSubjects,
+): Promise<FenceRow[]> {
+  const { rows } = await session.client.query<FenceRow>(
+    `select subject, slot, state, move_id::text as move_id, epoch::text as epoch, other_shard from ${own(session, 'fence')}
+      where state in ('moved', 'kept') and (subject = any ($1::text[]) or $2 = 'slot' and slot = any ($3::int[]))
+      order by subject`,
+    [subjects, form, slots],
+  );
+  return rows;
+}
+
+/** Puts back what {@link standing} has given. */
+export async function putBack(
+  session: MoveSession,
+  { form, subjects, slots }: FenceSubjects,
+  before: readonly FenceRow[],
+): Promise<void> {
+  const fence = own(session, 'fence');
+  await session.client.query(
+    `delete from ${fence} where state in ('kept', 'incoming')
+      and (subject = any ($1::text[]) or $2 = 'slot' and slot = any ($3::int[]))`,
+    [subjects, form, slots],
+  );
+  await session.client.query(
+    `insert into ${fence} (subject, slot, state, move_id, epoch, other_shard)
+      select subject, slot, state, move_id, epoch, other_shard from json_populate_recordset(null::${fence}, $1::json)
+      on conflict (subject) do nothing`,
+    [JSON.stringify(before)],
+  );
 }

@@ -48,7 +48,7 @@ begin
       select f.state, f.until, f.move_id, f.epoch from ${own('fence')} f
       where f.subject in (${subject('row_of.key')}, 'slot:' || row_of.slot)
       order by f.subject limit 1) f
-    where (f.state = 'moved' or f.state = 'fenced' and f.until > clock_timestamp())
+    where (f.state in ('moved', 'incoming') or f.state = 'fenced' and f.until > clock_timestamp())
       and f.move_id || ':' || f.epoch is distinct from current_setting('nestjs_sharding.move', true);
   if found then
     raise exception using errcode = 'SHM01',

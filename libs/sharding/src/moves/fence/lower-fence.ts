@@ -1,4 +1,4 @@
-import { fenceSubjects } from './fence-subjects.js';
+import { fenceSubjects, type FenceSubjects } from './fence-subjects.js';
 import { guardedTables } from './guarded-table.js';
 import { inTransaction } from '../move-session.js';
 import { lockFence } from './with-fence-lock.js';
@@ -27,10 +27,26 @@ export interface Returning {
 export function clearSubjects(session: MoveSession, { rows, tables }: Returning): Promise<void> {
   return alone(session, async () => {
     const guarded = await guardedTables(session, tables, rows.keyKind);
-    const { subjects, slots, form } = await fenceSubjects(session, rows, guarded);
-    if (form === 'key') await admit(session, { subjects, slots });
-    await retire(session, `f.state = 'moved' and f.subject = any ($1::text[])`, [subjects]);
+    await clearTombstones(session, await fenceSubjects(session, rows, guarded), 'stay');
   });
+}
+
+/**
+ * The same in a transaction that is open.
+ *
+ * @param alone of a slot, whether tombstones of single keys go too: all that live elsewhere are known, and are `kept`
+ */
+export async function clearTombstones(
+  session: MoveSession,
+  { subjects, slots, form, kept }: FenceSubjects,
+  alone: 'come' | 'stay',
+): Promise<void> {
+  if (form === 'key') await admit(session, { subjects, slots });
+  await retire(session, `f.state = 'moved' and f.subject = any ($1::text[])`, [subjects]);
+  if (form === 'key' || alone === 'stay') return;
+  const keys = `f.subject >= 'key:' and f.subject < 'slot:' and f.slot = any ($1::int[])`;
+  const which = `f.state = 'moved' and ${keys} and f.subject <> all ($2::text[])`;
+  await retire(session, which, [slots, kept.subjects]);
 }
 
 const OF_MOVE = `f.move_id = $1 and f.epoch <= $2 and f.state = $3`;

@@ -27,7 +27,9 @@ export interface FenceOrder extends FenceOwner, FencePatience {
  * @throws ShardingError `move_refused` where another move has the keys, or a later epoch of this one
  */
 export async function raiseFence(session: MoveSession, order: FenceOrder, forMs: number): Promise<void> {
-  await guarded(session, order, (subjects) => put(session, { ...order, ...subjects, forMs }));
+  await guarded(session, order, (subjects) =>
+    put(session, { ...order, ...subjects, state: 'fenced', forMs }),
+  );
 }
 
 /**
@@ -42,7 +44,7 @@ export async function raiseFence(session: MoveSession, order: FenceOrder, forMs:
 export async function setTombstones(session: MoveSession, order: FenceOrder): Promise<'unbroken' | 'broken'> {
   const until = await guarded(session, order, async (subjects) => {
     const fenced = await rows.fencedUntil(session, order, subjects);
-    await put(session, { ...order, ...subjects });
+    await put(session, { ...order, ...subjects, state: 'moved' });
     return fenced;
   });
   return until !== undefined && (await rows.isBefore(session, until)) ? 'unbroken' : 'broken';
@@ -52,7 +54,7 @@ export async function setTombstones(session: MoveSession, order: FenceOrder): Pr
 const ATTEMPTS = 5;
 
 /** Runs `work` in a transaction in which the triggers are there, and stay. */
-async function guarded<T>(
+export async function guarded<T>(
   session: MoveSession,
   order: FenceOrder,
   work: (subjects: FenceSubjects) => Promise<T>,
@@ -71,12 +73,12 @@ async function guarded<T>(
   throw new ShardingError('move_refused', 'the triggers of the fence are removed as often as they are made');
 }
 
-async function put(session: MoveSession, order: rows.PutOrder): Promise<void> {
+/** @throws ShardingError `move_refused` where another move has the keys, or a later epoch of this one */
+export async function put(session: MoveSession, order: rows.PutOrder): Promise<void> {
   if (await rows.isLate(session, order)) throw late(order);
-  const state = order.forMs === undefined ? 'moved' : 'fenced';
-  const [obstacle] = await rows.obstacles(session, order, { ...order, state });
+  const [obstacle] = await rows.obstacles(session, order, order);
   if (obstacle)
-    throw obstacle.moveId === order.id && obstacle.state === 'fenced' ? late(order) : taken(obstacle);
+    throw obstacle.moveId === order.id && obstacle.state !== 'moved' ? late(order) : taken(obstacle);
   await rows.noteRaise(session);
   if (order.form === 'slot') await rows.dropOldExceptions(session, order);
   await rows.putSubjects(session, order);
@@ -90,6 +92,6 @@ function late({ id }: FenceOwner): ShardingError {
 function taken({ subject, state, moveId }: Obstacle): ShardingError {
   const [form, ...name] = subject.split(':');
   const what = form === 'slot' ? `slot ${name.join(':')}` : 'a key';
-  const how = state === 'fenced' ? 'is fenced' : 'has left this shard';
+  const how = { fenced: 'is fenced', moved: 'has left this shard', incoming: 'is coming here' }[state];
   return new ShardingError('move_refused', `no fence: ${what} ${how} by move ${moveId}`);
 }

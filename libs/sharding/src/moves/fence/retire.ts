@@ -52,7 +52,7 @@ export async function admit(
 /** Whether anything is refused on this shard. */
 export async function refusesAnything(session: MoveSession): Promise<boolean> {
   const { rows } = await session.client.query(
-    `select from ${fenceOf(session)} f where f.state = 'moved' or f.until > clock_timestamp() limit 1`,
+    `select from ${fenceOf(session)} f where f.state in ('moved', 'incoming') or f.until > clock_timestamp() limit 1`,
   );
   return rows.length > 0;
 }

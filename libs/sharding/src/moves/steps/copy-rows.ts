@@ -1,7 +1,7 @@
 import { assertSame, contentOf } from '../content.js';
 import { asRole } from './as-role.js';
 import { assertReferences } from '../assert-references.js';
-import { clearTombstones } from './fence-rows.js';
+import { closeDestination } from './fence-rows.js';
 import { claimSide, writeSide } from '../move-sides.js';
 import { copyTable } from '../copy-table.js';
 import { expectedRows } from '../expected-rows.js';
@@ -24,7 +24,7 @@ const SNAPSHOT = 'isolation level repeatable read read only';
  */
 export async function copyRows(mover: Mover): Promise<MoveProof> {
   const { source, destination, content } = mover;
-  await clearTombstones(mover);
+  await closeDestination(mover);
   const proof = await inTransaction(source, SNAPSHOT, async () => {
     await raiseSequences(destination, source, content);
     await mover.reached('sequences-raised');
@@ -50,7 +50,7 @@ async function replaceCopy(mover: Mover, snapshot: string): Promise<MoveProof> {
   const arrived = await contentOf(destination, content, proof.seeds);
   assertSame(`${lease.record.destination} did not get what ${lease.record.source} holds`, proof, arrived);
   if (role === 'replica') await assertReferences(destination, content);
-  await writeSide(destination, lease.record.id, { copied: proof });
+  await writeSide(destination, lease.record.id, { ...done, copied: proof });
   await mover.reached('rows-copied');
   return proof;
 }

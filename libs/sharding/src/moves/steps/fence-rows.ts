@@ -1,5 +1,7 @@
 import { ShardingError } from '@app/routing';
+import { claimSide, readSide, writeSide } from '../move-sides.js';
 import { clearSubjects, lowerFence as lower, removeTombstones } from '../fence/lower-fence.js';
+import { closeFor, openFor, refuseAsBefore } from '../fence/receive.js';
 import { fenceLeft, passFence } from '../fence/fence-rows.js';
 import { raiseFence, setTombstones } from '../fence/raise-fence.js';
 import { removeIdleFences } from '../fence/remove-idle-fences.js';
@@ -49,14 +51,54 @@ export async function raiseTombstones(mover: Mover): Promise<void> {
   await passFence(source, lease.record);
 }
 
-/** Keys that come back to a shard that they had left are no strangers there. */
-export async function clearTombstones(mover: Mover): Promise<void> {
-  await clearSubjects(mover.destination, mover.content);
-  await tidy(mover, mover.destination);
+/**
+ * Nobody writes at the destination while rows come there. To that of a repair its keys are routed already: there only
+ * tombstones go, that they may have left.
+ */
+export async function closeDestination(mover: Mover): Promise<void> {
+  const { destination, lease, content, signal, fleet } = mover;
+  const { record } = lease;
+  if (record.terms.reason !== undefined) {
+    await clearSubjects(destination, content);
+    return tidy(mover, destination);
+  }
+  const pinned = fleet.directory === 'obeyed' && record.terms.keyKind === 'text';
+  const alone = pinned ? 'come' : 'stay';
+  await closeFor(destination, { ...orderOf(mover), otherShard: record.source, alone }, async (before) => {
+    const done = await claimSide(destination, record, 'destination');
+    if (!done?.before) await writeSide(destination, record.id, { ...done, before: await before() });
+  });
+  await waitForWriters(destination, content.tables, { signal });
+  await mover.reached('destination-closed');
+}
+
+/** The copy is whole: whoever is routed to it may write. Whose keys are pinned here was not kept away. */
+export async function openDestination({ destination, lease }: Mover): Promise<void> {
+  await openFor(destination, lease.record);
+}
+
+/** After an abort the destination refuses what it did before, which may be the very keys: they had left it once. */
+export async function restoreDestination(mover: Mover): Promise<void> {
+  const { destination, lease } = mover;
+  const { record } = lease;
+  const before = (await readSide(destination, record.id))?.before;
+  if (!before) return;
+  await refuseAsBefore(
+    destination,
+    { ...orderOf(mover), otherShard: record.source },
+    {
+      before,
+      forget: async () => {
+        await claimSide(destination, record, 'destination');
+        await writeSide(destination, record.id, undefined);
+      },
+    },
+  );
+  await tidy(mover, destination);
 }
 
 /** Triggers that refuse nothing cost a little, and are no reason to stop: whoever reads the tables may read for hours. */
-async function tidy({ signal, note }: Mover, side: MoveSession): Promise<void> {
+export async function tidy({ signal, note }: Mover, side: MoveSession): Promise<void> {
   try {
     await removeIdleFences(side, { signal, limitMs: TIDY_MS });
   } catch (error) {
