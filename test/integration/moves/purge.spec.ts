@@ -125,3 +125,38 @@ it('takes neither side for the other where URLs were exchanged', async () => {
   await expect(purged).rejects.toMatchObject({ code: 'move_refused' });
   expect(await rowsOf(1)).toHaveLength(10);
 });
+
+it('says so when it was purged already, and only of the last move of the rows', async () => {
+  await fleet.pin(acme, 'shard1');
+  const purged = await fleet.confirm({ keys: [acme] });
+  const notes: string[] = [];
+  const note = (line: string) => void notes.push(line);
+  const { id, steps } = purged;
+  expect(await fleet.confirm({ keys: [acme] }, { note })).toMatchObject({ id, steps, state: 'purged' });
+  expect(notes).toEqual([expect.stringContaining(`move ${purged.id} was purged already`)]);
+  const back = { keys: [acme], from: 'shard1', to: 'shard0' };
+  const nothing = { code: 'move_refused', message: expect.stringContaining('no verified move') };
+  await expect(fleet.confirm(back)).rejects.toMatchObject(nothing);
+  await fleet.move(back);
+  await fleet.pin(acme, 'shard0');
+  await fleet.confirm(back);
+  await expect(fleet.confirm({ keys: [acme] })).rejects.toMatchObject(nothing);
+  await expect(fleet.confirm({ ...back, keyColumn: 'url' })).rejects.toMatchObject({ code: 'move_refused' });
+});
+
+it('is told as what it is when it is interrupted, and not in the words of the driver', async () => {
+  await fleet.pin(acme, 'shard1');
+  for (const at of ['tombstones-set', 'rows-deleted']) {
+    const stop = new AbortController();
+    const reached = (point: string) => {
+      if (point === at) stop.abort();
+    };
+    await expect(
+      fleet.confirm({ keys: [acme] }, { ...again, signal: stop.signal, reached }),
+    ).rejects.toMatchObject({
+      name: 'ShardingError',
+      code: 'aborted',
+    });
+  }
+  expect(await fleet.confirm({ keys: [acme] }, again)).toMatchObject({ state: 'purged' });
+});

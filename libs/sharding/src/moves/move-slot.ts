@@ -3,7 +3,7 @@ import { ShardingError } from '@app/routing';
 import { assertSameColumns } from './assert-same-tables.js';
 import { assertHasRows } from './steps/assert-has-rows.js';
 import { assertStaysAtSource, assertRoutedAway, untilReadsKnow } from './assert-routes.js';
-import { beginMove, openMove } from './record/begin-move.js';
+import { beginMove, lastPurge, openMove } from './record/begin-move.js';
 import { copyRows } from './steps/copy-rows.js';
 import { contentOf, differences } from './content.js';
 import { assertStillFenced, fenceRows, liftTombstones, openDestination, tidy } from './steps/fence-rows.js';
@@ -56,7 +56,7 @@ export function confirmMove(request: MoveRequest, fleet: MoveFleet, call: MoveCa
   return withControl(fleet, call, async (control) => {
     const asked = await planMove(request, fleet, { ...call, control, reads: 'terms' });
     const open = await openMove(control, asked.move);
-    if (!open) throw nothingToConfirm(request);
+    if (!open) return purgedBefore(control, asked.move, { request, call });
     return purgeMove(open.id, fleet, { ...call, control });
   });
 }
@@ -122,6 +122,25 @@ async function verifiedBehindFence(mover: Mover, proof: MoveProof): Promise<void
   const current = differences(proof, still).length === 0 ? proof : await copyRows(mover);
   await assertStillFenced(mover);
   await readyToBeRouted(mover, current, Math.round(performance.now() - began));
+}
+
+interface Confirmed {
+  readonly request: MoveRequest;
+  readonly call: MoveCall;
+}
+
+/** The purge may have ended unheard. @throws ShardingError `move_refused` where there was none */
+async function purgedBefore(
+  control: Mover['control'],
+  asked: Parameters<typeof lastPurge>[1],
+  { request, call }: Confirmed,
+): Promise<MoveRecord> {
+  const purged = await lastPurge(control, asked);
+  if (!purged) throw nothingToConfirm(request);
+  call.note?.(
+    `move ${purged.id} was purged already, at ${purged.changedAt.toISOString()}: nothing is left to delete`,
+  );
+  return purged;
 }
 
 function nothingToConfirm({ from, to }: MoveRequest): ShardingError {

@@ -24,8 +24,15 @@ export async function withControl<T>(
   try {
     return await inSession({ database: fleet.control, purpose: 'move', signal }, work);
   } catch (error) {
-    throw signal.aborted ? error : moveFailure(error);
+    throw signal.aborted ? interrupted(error) : moveFailure(error);
   }
+}
+
+/** What statements say whose connection was ended in the middle tells nobody what happened. */
+function interrupted(cause: unknown): ShardingError {
+  if (cause instanceof ShardingError) return cause;
+  const message = 'interrupted; nothing is lost: the same command again goes on from there';
+  return new ShardingError('aborted', message, { cause });
 }
 
 /** Takes a move, opens both shards, and lets go of everything. */

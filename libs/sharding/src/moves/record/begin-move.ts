@@ -1,7 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ShardingError, slotOf } from '@app/routing';
 import { inTransaction, type MoveSession } from '../move-session.js';
-import { changeManner, insertMove, insertSubjects, keysMoving, movesOf, type NewMove } from './move-rows.js';
+import {
+  changeManner,
+  insertMove,
+  insertSubjects,
+  keysMoving,
+  movesOf,
+  newestPurge,
+  type NewMove,
+} from './move-rows.js';
 import type { KeyKind, MoveScope } from '../move-request.js';
 import type { MoveRecord } from './move-record.js';
 
@@ -38,6 +46,16 @@ export async function openMove(session: MoveSession, asked: Asked): Promise<Move
   const { slots } = subjectsOf(scope, terms.keyKind);
   const moves = await movesOf(session, group, { slots, keys: 'keys' in scope ? scope.keys : null });
   return moves.find((move) => isSameRequest(move, asked));
+}
+
+/** The newest purge of these rows, if it was asked for by the same request: nothing is left to confirm. */
+export async function lastPurge(session: MoveSession, asked: Asked): Promise<MoveRecord | undefined> {
+  const { slots } = subjectsOf(asked.scope, asked.terms.keyKind);
+  const move = await newestPurge(session, asked.group, {
+    slots,
+    keys: 'keys' in asked.scope ? asked.scope.keys : null,
+  });
+  return move && isSameRequest(move, asked) ? move : undefined;
 }
 
 type Asked = Omit<NewMove, 'id'>;

@@ -94,6 +94,19 @@ export function movesOf(
   });
 }
 
+/** The purged move of any of these keys or slots, or of the slots of the keys, that ended last. */
+export async function newestPurge(
+  session: MoveSession,
+  group: number,
+  { slots, keys }: { readonly slots: readonly number[]; readonly keys: readonly string[] | null },
+): Promise<MoveRecord | undefined> {
+  const [newest] = await select(session, {
+    text: `where state = 'purged' and group_id = $1 and (slots && $2::int[] or keys && $3::text[]) order by changed_at desc limit 1`,
+    values: [group, slots, keys],
+  });
+  return newest;
+}
+
 /** How many keys the open moves name: those that move, and those of whole slots that do not. */
 export async function keysMoving(session: MoveSession): Promise<number> {
   const { rows } = await session.client.query<{ keys: number }>(
