@@ -14,6 +14,7 @@ interface MoveSlotOptions extends RowsOptions {
   readonly fenceSeconds?: number;
   readonly throttle?: number;
   readonly reassignIds?: true;
+  readonly idColumn?: string;
   readonly confirm?: true;
   readonly by?: string;
 }
@@ -37,6 +38,7 @@ export const moveSlot: Verb<MoveSlotOptions> = {
       seconds(DAY_S),
     ),
     new Option('--throttle <rows>', 'so many rows per second').argParser(wholeNumber(1, 1_000_000_000)),
+    new Option('--id-column <name>', 'what tells rows apart, not null and unique (default: the primary key)'),
     new Option('--reassign-ids', 'the destination numbers the rows, in tables that no foreign key refers to'),
     new Option('--confirm', 'they are routed to the other shard: delete them at the source'),
     new Option('--by <who>', 'who, for the record (default: your login)'),
@@ -62,7 +64,7 @@ export const moveSlot: Verb<MoveSlotOptions> = {
 };
 
 function requestOf(options: MoveSlotOptions): MoveRequest {
-  const { fence, fenceSeconds, throttle, reassignIds, by = operatorName() } = options;
+  const { fence, fenceSeconds, throttle, reassignIds, idColumn, by = operatorName() } = options;
   if (fenceSeconds !== undefined && !fence) throw new UsageError('--fence-seconds belongs to --fence');
   return {
     ...rowsOf(options),
@@ -70,6 +72,7 @@ function requestOf(options: MoveSlotOptions): MoveRequest {
     ...(fence && { writes: 'fenced' }),
     ...(fenceSeconds !== undefined && { fenceMs: Math.ceil(fenceSeconds * 1000) }),
     ...(throttle !== undefined && { throttle }),
+    ...(idColumn !== undefined && { idColumn }),
     ...(reassignIds && { ids: 'reassigned' }),
   };
 }

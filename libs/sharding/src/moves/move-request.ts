@@ -34,6 +34,11 @@ export interface MoveRequest {
   readonly keyColumn?: string;
   /** Default `text`. */
   readonly keyKind?: KeyKind;
+  /**
+   * By which the rows of each table are told apart, and which is numbered anew with `ids: 'reassigned'`: not null, and unique by
+   * itself. Default: the primary key, or a unique key without nulls.
+   */
+  readonly idColumn?: string;
   /** Default `operator`. */
   readonly writes?: MoveWrites;
   /** How long the fence may stand; default 30,000. */

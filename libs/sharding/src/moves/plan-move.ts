@@ -42,8 +42,9 @@ export async function planMove(request: MoveRequest, fleet: MoveFleet, call: Pla
   const sides = { source: request.from, destination: request.to, signal };
   if (call.reads !== 'terms') await assertRouted(control, fleet, { ...sides, group, scope, terms });
   return onBothSides(fleet, sides, async (source, destination) => {
-    const found = await movedTables(source, { tables: request.tables, keyColumn: terms.keyColumn });
-    const tables = request.ids === 'reassigned' ? await renumbered(destination, found) : found;
+    const found = await movedTables(source, { tables: request.tables, ...terms });
+    const tables =
+      request.ids === 'reassigned' ? await renumbered(destination, found, terms.idColumn) : found;
     const move = { ...sidesOf(request), group, scope, terms, tables, startedBy: request.by };
     if (call.reads === 'terms') return { move, warnings: [] };
     const findings = await preflight({
@@ -52,6 +53,7 @@ export async function planMove(request: MoveRequest, fleet: MoveFleet, call: Pla
       tables,
       rows: { scope, keyKind: terms.keyKind, kept: terms.kept },
       names: sidesOf(request),
+      idColumn: terms.idColumn,
       ownCopy: terms.reason === 'duplicate' || (await openMove(control, move)) !== undefined,
     });
     const errors = findings.filter(({ severity }) => severity === 'error').map(({ message }) => message);
@@ -95,13 +97,14 @@ interface TermParts {
 }
 
 async function termsOf(request: MoveRequest, parts: TermParts): Promise<MoveTerms> {
-  const { keyColumn = 'tenant_id', keyKind = 'text', fenceMs = FENCE_MS, reason } = request;
+  const { keyColumn = 'tenant_id', keyKind = 'text', fenceMs = FENCE_MS, reason, idColumn } = request;
   const { fleet, control, scope, group } = parts;
   if ('keys' in scope) for (const key of scope.keys) assertKey(key, keyKind);
   const kept = await keptKeys(control, fleet, { group, scope, keyKind });
   const writes = reason === undefined ? (request.writes ?? 'operator') : 'operator'; // a repair has tombstones instead
   const throttle = request.throttle ?? null;
-  return { keyColumn, keyKind, writes, fenceMs, throttle, kept, ...(reason !== undefined && { reason }) };
+  const optional = { ...(reason !== undefined && { reason }), ...(idColumn !== undefined && { idColumn }) };
+  return { keyColumn, keyKind, writes, fenceMs, throttle, kept, ...optional };
 }
 
 const INTEGER = /^(0|-?[1-9]\d{0,18})$/;

@@ -11,6 +11,8 @@ export interface PreflightRequest {
   readonly rows: MovedRows;
   /** Of the shards. */
   readonly names: { readonly source: string; readonly destination: string };
+  /** The column that has to tell the rows of each table apart. Default: any key does. */
+  readonly idColumn?: string | undefined;
   /** An earlier copy of the same move may be at the destination. */
   readonly ownCopy?: boolean;
   /** `table.column` of ids that name the shard that made them, from the metadata of the entities. */

@@ -18,14 +18,14 @@ import type { PreflightRequest } from './preflight-request.js';
  * @throws the driver's error
  */
 export async function preflight(request: PreflightRequest): Promise<Finding[]> {
-  const { source, destination, tables, names, rows, embeddedIds = [] } = request;
+  const { source, destination, tables, names, rows, idColumn, embeddedIds = [] } = request;
   return reading(source, () =>
     reading(destination, async () => {
       const sides = {
         source: await readSide(source, tables),
         destination: await readSide(destination, tables),
       };
-      const judged = judge({ ...sides, names, tables, rows, embeddedIds });
+      const judged = judge({ ...sides, names, tables, rows, idColumn, embeddedIds });
       return inOrder([...judged, ...(await lookAtRows(request, sides, judged))]);
     }),
   );

@@ -19,6 +19,8 @@ export type MoveState = (typeof MOVE_STATES)[number];
 export interface MoveTerms {
   readonly keyColumn: string;
   readonly keyKind: KeyKind;
+  /** Where one was named. */
+  readonly idColumn?: string;
   readonly writes: MoveWrites;
   readonly fenceMs: number;
   readonly throttle: number | null;

@@ -8,6 +8,8 @@ export interface WantedTables {
   /** Names of the search path, or with their schema. Default: all with the key column. */
   readonly tables?: readonly string[] | undefined;
   readonly keyColumn: string;
+  /** Default: the primary key, or a unique key without nulls. */
+  readonly idColumn?: string | undefined;
 }
 
 /** A name is shown up to here. */

@@ -22,7 +22,7 @@ export async function movedTables(session: MoveSession, wanted: WantedTables): P
   const oids = found.map(({ oid }) => oid);
   const references = await readReferences(session, oids);
   const columns = await readColumns(session, oids);
-  const identities = await readIdentities(session, oids);
+  const identities = await readIdentities(session, oids, ownIds(found, wanted));
   const fixed = references.filter(({ deferrable }) => !deferrable);
   const order = orderTables(oids, references).flatMap((ring) => orderTables(ring, fixed).flat());
   return found
@@ -32,6 +32,17 @@ export async function movedTables(session: MoveSession, wanted: WantedTables): P
       const id = identities.find(({ oid }) => oid === table.oid)?.columns ?? [];
       return movedTable(table, own, id);
     });
+}
+
+/** Tables of the framework have ids of their own. */
+function ownIds(
+  found: readonly FoundTable[],
+  { idColumn }: WantedTables,
+): { readonly column: string; readonly oids: readonly string[] } | undefined {
+  if (idColumn === undefined) return undefined;
+  const scoped = new Set(KEY_SCOPED_TABLES.map(({ name }) => name));
+  const oids = found.filter(({ name }) => !scoped.has(name)).map(({ oid }) => oid);
+  return { column: askableName(idColumn), oids };
 }
 
 function movedTable(

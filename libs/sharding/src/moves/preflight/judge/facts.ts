@@ -14,6 +14,7 @@ export interface Facts extends Readonly<Record<Side, SideFacts>> {
   readonly names: Readonly<Record<Side, string>>;
   readonly tables: readonly MovedTable[];
   readonly rows: MovedRows;
+  readonly idColumn?: string | undefined;
   /** `table.column` of ids that name their shard. */
   readonly embeddedIds: readonly string[];
 }

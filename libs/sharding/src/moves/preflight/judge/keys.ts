@@ -71,14 +71,12 @@ function argument({ key }: MovedTable, keyKind: Facts['rows']['keyKind']): strin
   return key.type === 'text' ? name : `(${name}::text)`;
 }
 
-export function identities({ tables, names }: Facts): Finding[] {
-  return tables
-    .filter(({ id }) => id.length === 0)
-    .map((table) =>
-      about('identity', table).error(
-        `has neither a primary key nor a unique key without nulls on ${names.source}, by which its rows can be told apart: add one`,
-      ),
-    );
+export function identities({ tables, names, idColumn }: Facts): Finding[] {
+  const missing =
+    idColumn === undefined
+      ? `has neither a primary key nor a unique key without nulls on ${names.source}, by which its rows can be told apart: add one`
+      : `has no column ${JSON.stringify(idColumn)} on ${names.source} that is not null and unique by itself, by which its rows can be told apart: add a unique key, or name another column (--id-column)`;
+  return tables.filter(({ id }) => id.length === 0).map((table) => about('identity', table).error(missing));
 }
 
 export function embeddedIds({ tables, embeddedIds: embedding }: Facts): Finding[] {
