@@ -61,7 +61,7 @@ it('refuses a replica as destination', async () => {
     const refused = fleet.moves((moves) => moves.move(fleet.request({ keys })), options);
     await expect(refused).rejects.toMatchObject({
       code: 'move_refused',
-      message: expect.stringContaining('shard1'),
+      message: expect.stringContaining('shard1 is a standby and takes no writes: name its primary'),
     });
   } finally {
     await replica.dispose();
