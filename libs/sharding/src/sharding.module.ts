@@ -19,6 +19,7 @@ import { isProvided, placementProviders, SHARD_ROUTER } from './placement.provid
 import { CrossShardReads } from './repository/cross-shard-reads.js';
 import { featureProviders } from './repository/feature.js';
 import { EntityPlaces } from './repository/placed/entity-places.js';
+import { IdempotencyInterceptor } from './request/idempotency/idempotency.interceptor.js';
 import {
   CONTROL_DATA_SOURCE,
   CONTROL_READER,
@@ -169,8 +170,8 @@ const EXPORTS = [
   INJECTED_READER,
   Fleet,
   CrossShardReads,
-  DirectoryConnection,
   EntityPlaces,
+  DirectoryConnection,
   Pins,
   Moves,
   ShardSelector,
@@ -231,14 +232,19 @@ function mountedPaths({ health, metrics }: ShardingSetup): string[] {
   return [...readiness, ...liveness, ...(metrics === false ? [] : [prometheus, json])];
 }
 
+const REQUEST_PROVIDERS: Provider[] = [
+  RoutingContext,
+  RouteWatch,
+  RequestMount,
+  IdempotencyInterceptor,
+  RequiredTenantMiddleware,
+  shardedDbProvider,
+  { provide: APP_FILTER, useClass: ShardingExceptionFilter },
+];
+
 function runtimeProviders(openPaths: readonly string[]): Provider[] {
   return [
-    RoutingContext,
-    RouteWatch,
-    RequestMount,
-    RequiredTenantMiddleware,
-    shardedDbProvider,
-    { provide: APP_FILTER, useClass: ShardingExceptionFilter },
+    ...REQUEST_PROVIDERS,
     {
       provide: Fleet,
       inject: [SETTINGS, RoutingContext],
@@ -264,13 +270,13 @@ function runtimeProviders(openPaths: readonly string[]): Provider[] {
       useFactory: ({ crossShard }: ShardingSettings, shards: Shards, { telemetry }: Fleet) =>
         CrossShardReads.create(crossShard, shards, telemetry),
     },
-    movesProvider,
-    ...controlProviders(),
     {
       provide: EntityPlaces,
       inject: [Fleet, Shards],
       useFactory: (fleet: Fleet, shards: Shards) => new EntityPlaces(fleet, shards),
     },
+    movesProvider,
+    ...controlProviders(),
   ];
 }
 

@@ -4,9 +4,11 @@ import { throwError } from 'rxjs';
 import { ShardingError } from '@app/routing';
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import type { Observable } from 'rxjs';
+import type { ShardingErrorCode } from '@app/routing';
 
-/** A key that moves is refused for about as long; by then the route is a new one. */
+/** A key that moves is refused for about as long; by then the route is a new one. So it is for a request under way. */
 const RETRY_AFTER_S = '1';
+const RETRY_SOON: ReadonlySet<ShardingErrorCode> = new Set(['shard_moved', 'idempotency_in_progress']);
 
 /**
  * Maps the code of a {@link ShardingError} to its status; the body is `{ statusCode, code, message }`. The caller of a
@@ -27,7 +29,7 @@ export class ShardingExceptionFilter implements ExceptionFilter<ShardingError> {
     const { httpAdapter } = this.host;
     const response: unknown = host.switchToHttp().getResponse();
     if (httpAdapter.isHeadersSent(response)) return httpAdapter.end(response);
-    if (code === 'shard_moved') httpAdapter.setHeader(response, 'Retry-After', RETRY_AFTER_S);
+    if (RETRY_SOON.has(code)) httpAdapter.setHeader(response, 'Retry-After', RETRY_AFTER_S);
     httpAdapter.reply(response, { statusCode, code, message }, statusCode);
   }
 }

@@ -1,3 +1,4 @@
+import { rowsOf } from './rows-of.js';
 import { connectedRunner } from './shard-runner.js';
 import { transact } from './transact.js';
 import { levelOf } from './transaction.js';
@@ -39,7 +40,7 @@ export class ControlPool {
   ): Promise<Row[]> {
     levelOf(this, this.#database.label, undefined);
     return within('the statement on the control database', { deadlineMs: limitMs }, async () => {
-      const runner = (await this.#open()) as PostgresRunner;
+      const runner = await this.#open();
       try {
         return await rowsOf<Row>(runner, sql, parameters);
       } finally {
@@ -60,14 +61,4 @@ export class ControlPool {
   async #open(): Promise<PostgresRunner> {
     return connectedRunner(await this.#database.open());
   }
-}
-
-/** Runs a statement in the transaction, or on the connection, of a query runner. */
-export async function rowsOf<Row>(
-  runner: Pick<PostgresRunner, 'query'>,
-  sql: string,
-  parameters?: readonly unknown[],
-): Promise<Row[]> {
-  const { records } = await runner.query(sql, parameters && [...parameters], true);
-  return records as Row[];
 }

@@ -21,12 +21,13 @@ function idempotency(): string[] {
       routing_key text,
       fingerprint text not null,
       status int,
-      answer jsonb,
+      answer json,
       created_at timestamptz not null default now(),
+      expires_at timestamptz not null,
       primary key (scope, key))`,
     `create index _sharding_idempotency_key on _sharding_idempotency (routing_key)`,
-    `create index _sharding_idempotency_created on _sharding_idempotency (created_at)`,
+    `create index _sharding_idempotency_expires on _sharding_idempotency (expires_at)`,
     `comment on table _sharding_idempotency is
-      'Answers by tenant and Idempotency-Key. Written by the interceptor, in the transaction of the work.'`,
+      'Answers of requests with an Idempotency-Key. Written by @Idempotent() handlers, in the transaction of the work.'`,
   ];
 }
