@@ -1,4 +1,4 @@
-import { Logger } from '@nestjs/common';
+import { Logger } from '../logger.js';
 import { ShardingError } from '@app/routing';
 import { MIN_DIRECTORY_STALENESS_MS } from '../sharding.options.js';
 import { failureCode } from '../shards/database-failure.js';

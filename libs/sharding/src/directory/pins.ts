@@ -1,4 +1,4 @@
-import { Logger } from '@nestjs/common';
+import { Logger } from '../logger.js';
 import { assertRoutingKey, ShardingError } from '@app/routing';
 import { REVISION } from './directory-statements.js';
 import { assertShort } from './pin-key.js';

@@ -1,4 +1,4 @@
-import { Logger } from '@nestjs/common';
+import { Logger } from '../logger.js';
 import { Fleet } from '../shards/fleet.js';
 import type { ShardingSettings } from '../sharding.settings.js';
 

@@ -1,6 +1,6 @@
 /** What runs migrations without an application; nothing is logged but by the caller. Loads TypeORM and NestJS. */
 export async function migrator() {
-  const { Logger } = await import('@nestjs/common');
+  const { Logger } = await import('../logger.js');
   const { migrate } = await import('../migrations/migrate.js');
   const { migrateDown } = await import('../migrations/migrate-down.js');
   const { migrationStatus } = await import('../migrations/migration-status.js');

@@ -1,4 +1,4 @@
-import { Logger } from '@nestjs/common';
+import { Logger } from '../logger.js';
 import { failureCode, failureReason, isPoolTimeout, unavailable } from './database-failure.js';
 
 /** `closed` lets checkouts pass, `open` refuses them at once, `half_open` refuses them while it looks. */

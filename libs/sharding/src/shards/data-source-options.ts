@@ -1,5 +1,5 @@
 import { AsyncResource } from 'node:async_hooks';
-import { Logger } from '@nestjs/common';
+import { Logger } from '../logger.js';
 import pg from 'pg';
 import { failureCode } from './database-failure.js';
 import { clientConfig } from '../database-url.js';

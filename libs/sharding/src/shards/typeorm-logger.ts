@@ -1,4 +1,4 @@
-import { Logger } from '@nestjs/common';
+import { Logger } from '../logger.js';
 import { queryText } from './query-text.js';
 import type { Logger as TypeOrmLogger } from 'typeorm';
 
