@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { FaultProxy } from '@test/support';
+import { Raw } from 'typeorm';
+import { FaultProxy, waitFor } from '@test/support';
+import { withClient } from '../../support/admin-query.js';
 import { MovingFleet } from '../../support/moving-fleet.js';
 import { Scattered, fill, lower } from './scattered.js';
 import type { ShardingOptions } from '@app/sharding';
@@ -34,6 +36,24 @@ it('asks once a second at most, and once for all who read at the same time', asy
   await Promise.all(Array.from({ length: 30 }, () => scattered.repo.count()));
   const seconds = (performance.now() - began) / 1000;
   expect(proxy.statements - before).toBeLessThanOrEqual(2 * (seconds + 1));
+});
+
+it('gives no answer of a read that lasted while rows began to move', async () => {
+  const waits = (url: string) =>
+    `(${url} is not null and (select pg_advisory_xact_lock_shared(7))::text is not null)`;
+  const waiting = `select from pg_locks where locktype = 'advisory' and objid = 7 and not granted`;
+  const slow = () => scattered.repo.count({ where: { url: Raw(waits) }, width: 1 });
+  await withClient(fleet.shards[0]!, async (holder) => {
+    await holder.query('select pg_advisory_lock(7)');
+    const counting = slow(); // one shard after the other, and it stays on the first
+    counting.catch(() => undefined);
+    await waitFor(async () => (await fleet.query(0, waiting)).length === 1, { what: 'the count to wait' });
+    const { id } = await fleet.moves((moves) => moves.move(fleet.request({ keys: [acme] })), options);
+    await holder.query('select pg_advisory_unlock(7)');
+    await expect(counting).rejects.toMatchObject({ code: 'shard_moved', retryable: true });
+    expect(await slow()).toBe(40);
+    await fleet.moves((moves) => moves.abort(id), options);
+  });
 });
 
 it('counts once during a move, also while the control database does not answer', async () => {

@@ -83,7 +83,7 @@ const waiting = async () =>
 
 it('the copy of a move waits for a read that began before it', async () => {
   const happened = await besideCount((reached) => fleet.move({ keys: [acme] }, { reached }));
-  expect(happened.slice(0, 3)).toEqual(['planned', 'counted 60', 'sequences-raised']);
+  expect(happened.slice(0, 3)).toEqual(['planned', 'counted 60', 'destination-closed']);
 });
 
 it('the rows are not deleted before a read has ended that looks for them', async () => {

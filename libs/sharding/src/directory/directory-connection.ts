@@ -117,8 +117,7 @@ export class DirectoryConnection {
   }
 
   async #poll(): Promise<HeldMoves> {
-    const moves = await this.#polled?.current();
-    return moves ? { ...NO_MOVES, moves } : NO_MOVES;
+    return this.#polled ? this.#polled.hold() : NO_MOVES;
   }
 
   #usable(): Database {

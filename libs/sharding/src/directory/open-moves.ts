@@ -22,8 +22,10 @@ const OPEN_MOVES = `select m.source, m.destination, m.group_id, m.request ->> 'k
         'schema', t ->> 'schema', 'name', t ->> 'name', 'key', t #>> '{key,name}')), '[]')
       from jsonb_array_elements(m.tables) t) as tables,
     array(select d.routing_key from _sharding_directory d
-      where m.request ->> 'keyKind' = 'text' and d.slot = any (m.slots) and d.shard_name is not null) as pinned
-  from _sharding_moves m where m.id in (select move_id from _sharding_move_subjects)`;
+      where m.request ->> 'keyKind' = 'text' and d.slot = any (m.slots) and d.shard_name is not null
+      order by d.routing_key) as pinned
+  from _sharding_moves m where m.id in (select move_id from _sharding_move_subjects)
+  order by m.id`;
 
 export async function readOpenMoves(ask: Ask): Promise<OpenMove[]> {
   const rows = await ask<OpenMoveRow>(OPEN_MOVES);

@@ -1,8 +1,11 @@
 import { AsyncResource } from 'node:async_hooks';
+import { isDeepStrictEqual } from 'node:util';
+import { ShardingError } from '@app/routing';
+import { NO_MOVES } from '../shards/open-move.js';
 import { failureCode } from '../shards/database-failure.js';
 import { isUnmigrated } from '../shards/sqlstates.js';
 import { cannotRead, readOpenMoves } from './open-moves.js';
-import type { OpenMove } from '../shards/open-move.js';
+import type { HeldMoves, OpenMove } from '../shards/open-move.js';
 import type { Ask } from './follower.js';
 
 /** An answer is believed for so long: a mover waits for twice that before its copy can be seen (`moves/assert-routes`). */
@@ -22,15 +25,32 @@ export class PolledMoves {
     private readonly warn: (line: string) => void,
   ) {}
 
-  /** What was known last where nobody answers. */
-  async current(): Promise<readonly OpenMove[]> {
-    if (performance.now() - this.#askedAt >= FRESH_MS) {
-      this.#asking ??= this.#outside
-        .runInAsyncScope(() => this.#read())
-        .finally(() => (this.#asking = undefined));
-    }
+  /** For one read of all shards. What was known last where nobody answers. */
+  async hold(): Promise<HeldMoves> {
+    const began = performance.now();
+    if (began - this.#askedAt >= FRESH_MS) this.#ask();
     await this.#asking;
-    return this.#known;
+    const moves = this.#known;
+    return { ...NO_MOVES, moves, check: () => this.#check(moves, began) };
+  }
+
+  /** A mover has waited for reads that are shorter; one that lasted longer may have seen a copy that it knew nothing of. */
+  async #check(moves: readonly OpenMove[], began: number): Promise<void> {
+    if (performance.now() - began < FRESH_MS) return;
+    await this.#asking; // it may have been asked too early
+    this.#ask();
+    await this.#asking;
+    if (isDeepStrictEqual(moves, this.#known)) return;
+    throw new ShardingError(
+      'shard_moved',
+      'rows began or ended to move while all shards were read, and may be in the answer twice, or not at all: read again',
+    );
+  }
+
+  #ask(): void {
+    this.#asking ??= this.#outside
+      .runInAsyncScope(() => this.#read())
+      .finally(() => (this.#asking = undefined));
   }
 
   async #read(): Promise<void> {

@@ -24,6 +24,12 @@ export interface OpenMove {
 /** The open moves, for one read of all shards. */
 export interface HeldMoves {
   readonly moves: readonly OpenMove[];
+  /**
+   * To be asked before an answer is given, where no mover knows of the read: whether it went by what is still true.
+   *
+   * @throws ShardingError `shard_moved` where moves began or ended meanwhile
+   */
+  check?(): Promise<void>;
   /** The read has ended: until then no other move begins to copy rows, and none deletes them. */
   end(): void;
 }

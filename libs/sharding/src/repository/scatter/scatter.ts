@@ -50,6 +50,8 @@ export interface ScatterAnswer {
 /** One scatter that has begun; whoever begins it ends it. */
 export interface WholeScatter<E extends ObjectLiteral> {
   readonly of: Scattered<E>;
+  /** Before its answer is given. @throws ShardingError `shard_moved` */
+  readonly check?: () => Promise<void>;
   readonly end: () => void;
 }
 
@@ -83,7 +85,7 @@ export class Scatter<E extends ObjectLiteral> {
    * Runs one scatter; gives the answer of all shards, or with `partial` or `quorum` that of some, with who is missing.
    *
    * @throws ShardingError `scatter_denied`, `cross_shard_transaction`, `invalid_options`; `out_of_topology` for a group
-   *   without shards
+   *   without shards; `shard_moved` where rows began or ended to move meanwhile and no mover could wait for it
    */
   async run(
     method: string,
@@ -99,6 +101,7 @@ export class Scatter<E extends ObjectLiteral> {
       const parts = { shards, plan, reads: this.reads };
       const { of } = (whole = await this.whole());
       const answer = await withFreshTypes(() => work(parts, of));
+      await whole.check?.();
       end({ ...answer, shards: shards.length });
       return (
         plan.quorum === undefined ? answer.whole : { ...answer.named, missing: answer.missing }
@@ -114,8 +117,8 @@ export class Scatter<E extends ObjectLiteral> {
   /** Decides, once for all shards, which rows each of them gives. @throws ShardingError `directory_unavailable` */
   async whole(): Promise<WholeScatter<E>> {
     const { entity, loaded } = this;
-    const { notOwned, end } = await this.#shards.beginWholeRead();
-    return { of: { entity, loaded, ownedBy: withoutMoving(notOwned, this.ownedBy) }, end };
+    const { notOwned, ...read } = await this.#shards.beginWholeRead();
+    return { of: { entity, loaded, ownedBy: withoutMoving(notOwned, this.ownedBy) }, ...read };
   }
 
   /** @throws ShardingError `scatter_denied`, `cross_shard_transaction` */
