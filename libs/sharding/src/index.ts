@@ -76,6 +76,8 @@ export type { ReadTxOptions } from './shards/reads/reader.js';
 export type { ReplicaStatus } from './shards/reads/replica.js';
 export { rowsOf } from './shards/rows-of.js';
 export type { ControlPool, RunStatement } from './shards/control-pool.js';
+export { ShardFacts } from './shard-facts.js';
+export type { ShardFact } from './shard-facts.js';
 export { ShardDb } from './shards/shard-db.js';
 export { Shard } from './shards/shard.js';
 export { Shards } from './shards/shards.js';

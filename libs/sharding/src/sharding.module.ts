@@ -34,6 +34,7 @@ import { Sessions } from './request/session/sessions.js';
 import { ShardedDb, shardedDbProvider } from './request/sharded-db.js';
 import { ShardingExceptionFilter } from './request/sharding-exception.filter.js';
 import { Tenancy } from './request/tenancy.js';
+import { ShardFacts } from './shard-facts.js';
 import { Fleet } from './shards/fleet.js';
 import { Shards } from './shards/shards.js';
 import { guardSlotMap } from './slot-map/guard-slot-map.js';
@@ -175,6 +176,7 @@ const EXPORTS = [
   Pins,
   Moves,
   ShardSelector,
+  ShardFacts,
   HEALTH_COMPONENTS,
 ];
 
@@ -187,7 +189,7 @@ function shardingModule(
     module: ShardingModule,
     global: true,
     imports: [...imports, ...optionalModules(setup)],
-    providers: [...settings, ...placementProviders(setup), ...runtimeProviders(mountedPaths(setup))],
+    providers: [...settings, ShardFacts, ...placementProviders(setup), ...runtimeProviders(mountedPaths(setup))],
     exports: EXPORTS,
   };
 }

@@ -1,12 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { ActionsModule, EventType, OnEvent, OutboxSignal, appendEvents } from '@app/actions';
-import { Shards, tenantOf } from '@app/sharding';
+import { EventType, OnEvent } from '@app/actions';
+import { tenantOf } from '@app/sharding';
 import { waitFor } from '@test/support';
-import { Note, bootApp, type Deployment } from '../../support/deployment.js';
-import { eventOf, eventShards } from '../../support/event-shards.js';
+import { Note, type Deployment } from '../../support/deployment.js';
+import {
+  bootEvents,
+  emit,
+  eventOf,
+  eventShards,
+  eventsLeft,
+  untilDelivered,
+} from '../../support/event-shards.js';
 import type { INestApplication, Type } from '@nestjs/common';
-import type { HandledEvent, OutboxEvent, OutboxOptions } from '@app/actions';
+import type { HandledEvent, OutboxOptions } from '@app/actions';
 
 @EventType('note.written')
 class NoteWritten {
@@ -27,28 +34,11 @@ afterEach(async () => {
   app = undefined;
 });
 
-async function boot(handlers: Type[], outbox: OutboxOptions = {}): Promise<INestApplication> {
-  app = await bootApp(databases.options(), {
-    imports: [ActionsModule.forRoot({ outbox: { firstRetryMs: 20, ...outbox } })],
-    providers: handlers,
-  });
-  return app;
+async function boot(handlers: Type[], outbox: OutboxOptions = {}): Promise<void> {
+  app = await bootEvents(databases.options(), handlers, outbox);
 }
 
-/** In a transaction of its own, as an action would. */
-async function emit(shard: string, events: readonly OutboxEvent[]): Promise<void> {
-  const db = await app!.get(Shards).dbOn(shard);
-  await db.tx((tx) => appendEvents(tx, events));
-  app!.get(OutboxSignal).written(shard);
-}
-
-const waiting = (shard: number) =>
-  databases.query(
-    shard,
-    'select aggregate_id, attempts, failure, dead_at from _sharding_outbox order by position',
-  );
-const untilEmpty = (shard = 0) =>
-  waitFor(async () => (await waiting(shard)).length === 0, { what: `no event on shard${shard}` });
+const left = () => eventsLeft(databases);
 
 describe('a handler', () => {
   it('gets an object of the event class, in the routing context of its key, and the event is gone then', async () => {
@@ -66,8 +56,8 @@ describe('a handler', () => {
       routingKey: 'globex',
       headers: { trace: 'abc' },
     });
-    await emit('shard1', [event]);
-    await untilEmpty(1);
+    await emit(app!, 'shard1', [event]);
+    await untilDelivered(databases, 1);
     const { payload, ...rest } = event;
     const envelope = { ...rest, payload: { ...payload }, shard: 'shard1', attempt: 1 };
     expect(seen).toEqual([['HELLO', true, 'globex', envelope]]);
@@ -86,18 +76,19 @@ describe('a handler', () => {
     }
     await boot([Handlers], { firstRetryMs: 100 });
     await emit(
+      app!,
       'shard0',
       ['a1', 'a2', 'b1', 'b2'].map((text) => eventOf(text.charAt(0), { payload: { text } })),
     );
     await waitFor(async () => seen.includes('b2 1'), { what: 'the other aggregate' });
-    const held = await waiting(0);
+    const held = await left();
     expect(held).toContainEqual({
       aggregate_id: 'a',
       attempts: expect.any(Number),
       failure: 'fails-twice: TypeError',
       dead_at: null,
     });
-    await untilEmpty();
+    await untilDelivered(databases);
     expect(seen).toEqual(['a1 1', 'b1 1', 'b2 1', 'a1 2', 'a1 3', 'a2 1']);
   });
 
@@ -116,8 +107,8 @@ describe('a handler', () => {
       }
     }
     await boot([Handlers]);
-    await emit('shard0', [eventOf('a')]);
-    await untilEmpty();
+    await emit(app!, 'shard0', [eventOf('a')]);
+    await untilDelivered(databases);
     expect(seen.toSorted()).toEqual(['ill 1', 'ill 2', 'ill 3', 'well']);
   });
 
@@ -133,13 +124,14 @@ describe('a handler', () => {
     }
     await boot([Handlers], { maxAttempts: 3, firstRetryMs: 5 });
     await emit(
+      app!,
       'shard0',
       ['poison', 'next'].map((text) => eventOf('a', { payload: { text } })),
     );
     await waitFor(async () => seen.includes('next'), { what: 'the next event' });
-    await waitFor(async () => (await waiting(0)).length === 1, { what: 'the dead letter alone' });
+    await waitFor(async () => (await left()).length === 1, { what: 'the dead letter alone' });
     expect(seen).toEqual(['poison', 'poison', 'poison', 'next']);
-    expect(await waiting(0)).toEqual([
+    expect(await left()).toEqual([
       { aggregate_id: 'a', attempts: 3, failure: 'poisoned: Error ECONNREFUSED', dead_at: expect.any(Date) },
     ]);
   });
@@ -158,8 +150,8 @@ describe('a handler', () => {
       }
     }
     await boot([Handlers], { handlerTimeoutMs: 50 });
-    await emit('shard0', [eventOf('a')]);
-    await untilEmpty();
+    await emit(app!, 'shard0', [eventOf('a')]);
+    await untilDelivered(databases);
     expect(seen).toEqual(['attempt 1', 'attempt 2']);
     await waitFor(async () => late.length === 1, { what: 'the late statement' });
     expect(late).toEqual([expect.objectContaining({ code: 'deadline_exceeded' })]);
@@ -168,8 +160,8 @@ describe('a handler', () => {
 
 it('delivers events that nobody handles to nobody', async () => {
   await boot([]);
-  await emit('shard0', [eventOf('a'), eventOf('b', { type: 'unknown' })]);
-  await untilEmpty();
+  await emit(app!, 'shard0', [eventOf('a'), eventOf('b', { type: 'unknown' })]);
+  await untilDelivered(databases);
 });
 
 it('commits the effect of an event that comes five times once, with the inbox', async () => {
@@ -184,8 +176,8 @@ it('commits the effect of an event that comes five times once, with the inbox', 
     }
   }
   await boot([Handlers], { firstRetryMs: 2 });
-  await emit('shard0', [eventOf('a', { payload: { text: 'once' }, routingKey: 'globex' })]);
-  await untilEmpty();
+  await emit(app!, 'shard0', [eventOf('a', { payload: { text: 'once' }, routingKey: 'globex' })]);
+  await untilDelivered(databases);
   expect(app!.get(Handlers).answers).toEqual([true, false, false, false, false]);
   expect(await databases.query(1, 'select tenant_id, body from notes')).toEqual([
     { tenant_id: 'globex', body: 'once' },

@@ -2,7 +2,7 @@ import { ShardingError } from '@app/routing';
 import type { OutboxOptions } from './outbox.options.js';
 
 /** {@link OutboxOptions}, complete. */
-export type OutboxSettings = Readonly<Required<OutboxOptions>>;
+export type OutboxSettings = Readonly<Required<Omit<OutboxOptions, 'publishers'>>>;
 
 /** Token of the {@link OutboxSettings}. */
 export const OUTBOX_SETTINGS = Symbol.for('nestjs-sharding.outbox-settings');
@@ -11,6 +11,7 @@ const DEFAULTS: OutboxSettings = {
   relay: 'on',
   leaseMs: 15_000,
   idleMs: 1000,
+  statusMs: 10_000,
   batchSize: 500,
   handlerTimeoutMs: 30_000,
   maxAttempts: 20,
@@ -29,6 +30,7 @@ type Bounded = Exclude<keyof OutboxSettings, 'relay'>;
 const BOUNDS: Record<Bounded, readonly [number, number]> = {
   leaseMs: [300, 3_600_000],
   idleMs: [1, 60_000],
+  statusMs: [10, 3_600_000],
   batchSize: [1, 10_000],
   handlerTimeoutMs: [1, MAX_TIMER_MS],
   maxAttempts: [1, 1_000_000],
@@ -41,7 +43,7 @@ const BOUNDS: Record<Bounded, readonly [number, number]> = {
 };
 
 /** @throws ShardingError `invalid_options` with every mistake */
-export function resolveOutbox(options: OutboxOptions = {}): OutboxSettings {
+export function resolveOutbox({ publishers: _publishers, ...options }: OutboxOptions = {}): OutboxSettings {
   const given = Object.entries(options).filter(([, value]) => value !== undefined);
   const settings: OutboxSettings = { ...DEFAULTS, ...Object.fromEntries(given) };
   const problems = [

@@ -1,3 +1,6 @@
+import type { Type } from '@nestjs/common';
+import type { EventPublisher } from './event-publisher.js';
+
 /** How events are delivered. Every member has a default. */
 export interface OutboxOptions {
   /**
@@ -5,10 +8,14 @@ export interface OutboxOptions {
    * handlers, since whoever delivers hands each event to the handlers that it has itself.
    */
   readonly relay?: 'on' | 'off';
+  /** Who gets events beside the handlers: objects, or classes of providers. Default none. */
+  readonly publishers?: readonly (EventPublisher | Type<EventPublisher>)[];
   /** Another process takes over from one that died after so long. Default 15000. */
   readonly leaseMs?: number;
   /** The longest pause between two looks at a quiet shard. Default 1000. */
   readonly idleMs?: number;
+  /** How often it is counted what waits, for metrics and health. Default 10000. */
+  readonly statusMs?: number;
   /** Events of one shard that are read at a time, and the most of them in memory. Default 500. */
   readonly batchSize?: number;
   /** A handler, or a publisher, that takes longer has failed. Default 30000. */

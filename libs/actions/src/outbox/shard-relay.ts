@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { within } from '@app/sharding';
 import { Delivery } from './delivery.js';
 import { Lanes } from './lanes.js';
@@ -50,6 +51,7 @@ export class ShardRelay {
   constructor(parts: RelayParts) {
     const { shard, subscribers, settings } = (this.#parts = parts);
     const { batchSize, handlerTimeoutMs, maxAttempts, firstRetryMs, mostRetryMs } = settings;
+    setMaxListeners(0, this.#giveUp.signal); // one for each event under way
     this.#lease = new RelayLease(settings.leaseMs);
     this.#retention = new Retention(settings);
     this.#lanes = new Lanes({ events: 2 * batchSize, perLane: PER_LANE });

@@ -4,8 +4,8 @@ import type { EventEnvelope } from './event-envelope.js';
 export interface Subscriber {
   /** Permanent: stored with each event that it has taken while others have not yet. */
   readonly name: string;
-  /** The type of its events; undefined: all. */
-  readonly type: string | undefined;
+  /** The type, or the types, of its events; undefined: all. */
+  readonly type: string | readonly string[] | undefined;
   /** Events at a time, on each shard. */
   readonly concurrency: number;
   /** Takes an event, perhaps again. Rejects where it could not. */

@@ -28,10 +28,14 @@ export class Subscribers {
   of(type: string): readonly Subscriber[] {
     const known = this.#byType.get(type);
     if (known) return known;
-    const found = [...this.#byName.values()].filter((one) => one.type === undefined || one.type === type);
+    const found = [...this.#byName.values()].filter((one) => takes(one, type));
     if (found.length > 0) this.#byType.set(type, found); // types that nobody knows are not kept
     return found;
   }
+}
+
+function takes({ type: taken }: Subscriber, type: string): boolean {
+  return taken === undefined || taken === type || (typeof taken !== 'string' && taken.includes(type));
 }
 
 function invalid(what: string): ShardingError {

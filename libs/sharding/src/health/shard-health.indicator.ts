@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { HealthIndicatorService } from '@nestjs/terminus';
 import { HEALTH_COMPONENTS } from '../health-components.js';
 import { Fleet } from '../shards/fleet.js';
+import { ShardFacts } from '../shard-facts.js';
 import { DatabaseProbe } from './database-probe.js';
 import type { HealthIndicatorFunction, HealthIndicatorResult } from '@nestjs/terminus';
 import type { HealthComponent, HealthComponents } from '../health-components.js';
@@ -16,6 +17,7 @@ import type { Shard } from '../shards/shard.js';
 @Injectable()
 export class ShardHealthIndicator {
   @Inject(HEALTH_COMPONENTS) private readonly others!: HealthComponents;
+  @Inject(ShardFacts) private readonly facts!: ShardFacts;
 
   constructor(
     @Inject(HealthIndicatorService) private readonly health: HealthIndicatorService,
@@ -35,7 +37,7 @@ export class ShardHealthIndicator {
 
   /** The component `db:shard:<name>`; take the shard from `Shards`. */
   shard({ name, reads, slots, group }: Shard): Promise<HealthIndicatorResult> {
-    return this.component(`db:shard:${name}`, reads, { group, slots });
+    return this.component(`db:shard:${name}`, reads, { group, slots, ...this.facts.of(name) });
   }
 
   private other(component: HealthComponent): HealthIndicatorResult {

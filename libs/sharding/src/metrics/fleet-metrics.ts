@@ -3,6 +3,7 @@ import { addFleetGauges } from './fleet-gauges.js';
 import { MetricSet } from './metric-set.js';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import type { Counter, Histogram, Registry } from 'prom-client';
+import type { ShardFact } from '../shard-facts.js';
 import type { Fleet } from '../shards/fleet.js';
 import type {
   DatabaseObserver,
@@ -24,6 +25,7 @@ const REQUEST_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5
 /** The Prometheus metrics of one application. Labels come from the configuration and the code, never from requests. */
 export class FleetMetrics implements DatabaseObserver, OnApplicationShutdown {
   readonly #set: MetricSet;
+  readonly #fleet: Fleet;
   readonly #checkouts: Histogram;
   readonly #queries: Histogram;
   readonly #transactions: Histogram;
@@ -39,6 +41,7 @@ export class FleetMetrics implements DatabaseObserver, OnApplicationShutdown {
     readonly registry: Registry,
     { routes = 'on' }: MetricsOptions,
   ) {
+    this.#fleet = fleet;
     const set = (this.#set = new MetricSet(registry));
     addFleetGauges(set, fleet);
     const histogram = (name: string, help: string) =>
@@ -85,6 +88,16 @@ export class FleetMetrics implements DatabaseObserver, OnApplicationShutdown {
 
   standIn({ entity, shard }: StandInEvent): void {
     this.#standIns.inc({ entity, shard });
+  }
+
+  /** As the gauge `sharding_<name>`, while its value is known. */
+  addFact({ name, help, value }: ShardFact): void {
+    this.#set.gauge({ name: `sharding_${name}`, help, labelNames: ['shard'] }, (gauge) => {
+      for (const { name: shard } of this.#fleet.shards) {
+        const now = value(shard);
+        if (now !== undefined) gauge.set({ shard }, now);
+      }
+    });
   }
 
   /** After HTTP has closed. */

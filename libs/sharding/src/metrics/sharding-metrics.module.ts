@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { Registry } from 'prom-client';
+import { ShardFacts } from '../shard-facts.js';
 import { Fleet } from '../shards/fleet.js';
 import { FleetMetrics } from './fleet-metrics.js';
 import { metricsPaths } from './metrics-paths.js';
@@ -23,9 +24,13 @@ export class ShardingMetricsModule {
       providers: [
         {
           provide: FleetMetrics,
-          inject: [Fleet],
-          useFactory: (fleet: Fleet) =>
-            new FleetMetrics(fleet, (options.registry as Registry | undefined) ?? new Registry(), options),
+          inject: [Fleet, ShardFacts],
+          useFactory: (fleet: Fleet, facts: ShardFacts) => {
+            const registry = (options.registry as Registry | undefined) ?? new Registry();
+            const metrics = new FleetMetrics(fleet, registry, options);
+            facts.watch((fact) => metrics.addFact(fact));
+            return metrics;
+          },
         },
       ],
       exports: [FleetMetrics],

@@ -1,0 +1,30 @@
+import type { ShardDb } from '@app/sharding';
+
+/** What waits on one shard. */
+export interface OutboxStatus {
+  /** Events that wait, counted up to {@link COUNT_LIMIT}. */
+  readonly depth: number;
+  /** Age of the oldest of them; 0 where none waits. */
+  readonly lagSeconds: number;
+  /** Dead letters, counted up to {@link COUNT_LIMIT}. */
+  readonly dead: number;
+}
+
+/** No question costs more, however much has piled up. */
+export const COUNT_LIMIT = 10_000;
+const OLDEST = 100;
+
+const WAITS = 'delivered_at is null and dead_at is null';
+
+/** Of any client: for the relays and for the command line. */
+export const READ_STATUS = `select
+  (select count(*)::int from (select from _sharding_outbox where ${WAITS} limit ${COUNT_LIMIT}) as waiting) as depth,
+  (select count(*)::int from (select from _sharding_outbox where dead_at is not null limit ${COUNT_LIMIT}) as gone) as dead,
+  (select greatest(0, coalesce(extract(epoch from now() - min(occurred_at)), 0))::float8 from
+    (select occurred_at from _sharding_outbox where ${WAITS} order by position limit ${OLDEST}) as oldest) as "lagSeconds"`;
+
+/** @throws ShardingError `shard_unavailable`, `deadline_exceeded` */
+export async function readStatus(db: ShardDb, limitMs: number): Promise<OutboxStatus> {
+  const [row] = await db.query<OutboxStatus[]>(READ_STATUS, [], { deadlineMs: limitMs });
+  return row ?? { depth: 0, lagSeconds: 0, dead: 0 };
+}
