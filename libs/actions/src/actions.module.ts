@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { ActionExecutor } from './executor/action-executor.js';
 import { executorProviders } from './executor/executor.providers.js';
+import { Actions } from './operator/actions.js';
 import { OutboxSignal } from './outbox/outbox-signal.js';
 import { outboxProviders } from './outbox/outbox.providers.js';
 import { Subscribers } from './outbox/subscribers.js';
@@ -18,7 +19,7 @@ export class ActionsModule {
       global: true,
       imports: [DiscoveryModule],
       providers: [...outboxProviders(options.outbox), ...executorProviders(options)],
-      exports: [ActionExecutor, OutboxSignal, Subscribers],
+      exports: [ActionExecutor, Actions, OutboxSignal, Subscribers],
     };
   }
 }

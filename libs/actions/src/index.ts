@@ -1,6 +1,14 @@
 export { Action } from './action/action.decorator.js';
 export type { ActionClass, ActionOptions } from './action/action.decorator.js';
 export type { ActionContext } from './action/action-context.js';
+export { PartialCommit } from './cross/partial-commit.js';
+export type { PartialProgress } from './cross/partial-commit.js';
+export type { PartState } from './cross/part-content.js';
+export type { JournalState } from './cross/journal.js';
+export type { ActionRecord, PartRecord } from './operator/action-record.js';
+export { Actions } from './operator/actions.js';
+export type { StuckOptions } from './operator/actions.js';
+export { COMPENSATED_EVENT } from './operator/compensate-part.js';
 export { ActionsModule } from './actions.module.js';
 export type { ActionsOptions } from './actions.options.js';
 export { ActionExecutor } from './executor/action-executor.js';

@@ -1,26 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ShardingError } from '@app/routing';
+import { insideTransaction } from '@app/sharding';
 import { actionTraits } from '../action/action.decorator.js';
+import { AlreadyApplied, writeContent } from '../cross/apply-part.js';
+import { runCrossShard } from '../cross/cross-shard-run.js';
+import { list } from '../cross/partial-commit.js';
+import { ledgerPlace } from '../ledger/idempotency.js';
+import { storedResult } from '../ledger/stored-result.js';
 import { ActionPlan } from '../plan/action-plan.js';
 import { placePlan } from '../plan/place-plan.js';
+import { readyParts } from './part-contents.js';
 import { isPassing, resolveRetry, retryDelay } from './retry-policy.js';
-import { settleEntities, writePart } from './write-part.js';
+import { settleEntities } from './settle-entities.js';
 import type { ModuleRef } from '@nestjs/core';
+import type { RoutingKey } from '@app/routing';
 import type { EntityPlaces, Shards } from '@app/sharding';
-import type { OutboxSignal } from '../outbox/outbox-signal.js';
 import type { Action, ActionClass, ActionTraits } from '../action/action.decorator.js';
-import type { PlacedPart, PlacedPlan } from '../plan/placed-plan.js';
+import type { ActionDatabases } from '../cross/action-databases.js';
+import type { LedgerPlace } from '../ledger/idempotency.js';
+import type { Actions } from '../operator/actions.js';
+import type { OutboxSignal } from '../outbox/outbox-signal.js';
 import type { ActionSettings } from './action-settings.js';
 import type { ExecuteOptions } from './execute-options.js';
-
-/** An action that is being executed. */
-interface Execution<Params, Result> {
-  readonly action: Action<Params, Result>;
-  readonly traits: ActionTraits;
-  readonly params: Params;
-  readonly options: ExecuteOptions;
-}
+import type { ReadyPart } from './part-contents.js';
 
 /** What an executor works with. */
 export interface ExecutorParts {
@@ -28,7 +31,17 @@ export interface ExecutorParts {
   readonly shards: Shards;
   readonly places: EntityPlaces;
   readonly outbox: OutboxSignal;
+  readonly databases: ActionDatabases;
+  readonly actions: Actions;
   readonly settings: ActionSettings;
+}
+
+/** An action that is being executed. */
+interface Execution<Params, Result> {
+  readonly action: Action<Params, Result>;
+  readonly traits: ActionTraits;
+  readonly params: Params;
+  readonly options: ExecuteOptions;
 }
 
 /** Runs actions: `perform`, then one transaction for each shard of what it has staged. */
@@ -42,11 +55,12 @@ export class ActionExecutor {
 
   /**
    * Runs `perform` of an action, and writes what it has staged: on one shard in one transaction with its events. Inside a
-   * `tx()` of that shard it is a savepoint of it. Stale rows, deadlocks and moved keys are tried again by the retry policy.
+   * `tx()` of that shard it is a savepoint of it. Stale rows, deadlocks and moved keys are tried again by the retry policy,
+   * as long as nothing is committed.
    *
    * @returns what `perform` has returned in the attempt that was committed
-   * @throws ShardingError `stale_row`, `cross_shard_transaction`, `cross_tenant`, `no_placement`, `commit_unknown`, and what
-   *   `perform` throws
+   * @throws ShardingError `stale_row`, `cross_shard_transaction`, `cross_tenant`, `no_placement`, `commit_unknown`,
+   *   `idempotency_mismatch`; {@link PartialCommit}; what `perform` throws
    */
   async execute<Params, Result>(
     target: ActionClass<Params, Result>,
@@ -73,40 +87,103 @@ export class ActionExecutor {
     }
   }
 
-  async #attempt<Params, Result>(
-    { action, traits, params, options }: Execution<Params, Result>,
-    attempt: number,
-  ): Promise<Result> {
+  async #attempt<Params, Result>(execution: Execution<Params, Result>, attempt: number): Promise<Result> {
+    const { action, traits, params, options } = execution;
     options.signal?.throwIfAborted();
-    const actionId = randomUUID();
+    const key = await this.#parts.shards.knownKey();
+    const place = await ledgerPlace({ action: traits.name, params, options, key }, this.#parts.shards);
+    const stored = async () => place && storedResult(place, traits.name, this.#parts);
+    const known = await stored();
+    if (known) return known.value as Result;
+    const runId = randomUUID();
     const plan = new ActionPlan();
-    const result = await action.perform(params, { plan, actionId, attempt });
+    const result = await action.perform(params, { plan, actionId: runId, attempt });
     plan.close();
+    try {
+      await this.#write(execution, { plan, key, place, runId, result });
+      return result;
+    } catch (error) {
+      const other = error instanceof AlreadyApplied ? await stored() : undefined;
+      if (!other) throw error;
+      return other.value as Result;
+    }
+  }
+
+  async #write(
+    { traits, options }: Pick<Execution<unknown, unknown>, 'traits' | 'options'>,
+    { plan, key, place, runId, result }: Performed,
+  ): Promise<void> {
     const { places, shards } = this.#parts;
     const allowed = options.allowCrossShard ?? traits.allowCrossShard;
     const tenants = allowed ? 'any' : traits.tenants;
-    const key = await shards.knownKey();
-    const placed = await placePlan(plan, { places, shards, actionId, key, tenants });
-    assertOneShard(placed, traits.name);
-    const [part] = placed.parts;
-    if (part) await this.#commit(part, options);
-    return result;
+    const placed = await placePlan(plan, { places, shards, actionId: runId, key, tenants });
+    const parts = readyParts(placed, place, { action: traits.name, runId, result });
+    const [only, ...others] = parts;
+    if (!only) return;
+    if (others.length === 0) return this.#writeOne(only, options);
+    if (!allowed) throw crossShard(parts, traits.name);
+    await this.#writeAll(parts, { actionId: runId, action: traits.name });
   }
 
-  async #commit(part: PlacedPart, { signal }: ExecuteOptions): Promise<void> {
+  async #writeOne({ shard, content, changes }: ReadyPart, { signal }: ExecuteOptions): Promise<void> {
     const limits = { timeoutMs: this.#parts.settings.transactionTimeoutMs, ...(signal && { signal }) };
-    const db = await part.shard.primary();
-    const written = await db.tx((tx) => writePart(tx, part), limits);
-    settleEntities(part.changes, written);
-    if (part.events.length > 0) this.#parts.outbox.written(part.shard.name);
+    const db = await shard.primary();
+    const written = await db.tx((tx) => writeContent(tx, content), limits);
+    settleEntities(changes, written);
+    if (content.events.length > 0) this.#parts.outbox.written(shard.name);
+  }
+
+  async #writeAll(
+    parts: readonly ReadyPart[],
+    named: { readonly actionId: string; readonly action: string },
+  ): Promise<void> {
+    if (insideTransaction()) throw crossShard(parts, named.action);
+    const { databases, settings: limits, outbox } = this.#parts;
+    const shards = parts.map(({ shard }) => shard.name);
+    const contents = parts.map(({ content }) => content);
+    await runCrossShard(
+      { ...named, shards, contents },
+      {
+        databases,
+        limits,
+        before: (part) => this.#assertRouted(parts[part]),
+        applied: (part, written) => {
+          const { changes = [], content, shard } = parts[part] ?? {};
+          settleEntities(changes, written);
+          if (content && shard && content.events.length > 0) outbox.written(shard.name);
+        },
+      },
+    );
+  }
+
+  /** A stored part belongs to its shard, and does not follow a key that has moved. */
+  async #assertRouted(part: ReadyPart | undefined): Promise<void> {
+    for (const key of part?.keys ?? []) {
+      if ((await this.#parts.shards.shardFor(key)) === part?.shard) continue;
+      throw new ShardingError(
+        'shard_moved',
+        `a key of the rows that are stored for shard "${part?.shard.name}" lives on another one now`,
+      );
+    }
   }
 }
 
-function assertOneShard({ parts }: PlacedPlan, action: string): void {
-  if (parts.length < 2) return;
-  const names = parts.map(({ shard }) => `"${shard.name}"`).join(', ');
-  throw new ShardingError(
+/** What an attempt is about to write. */
+interface Performed {
+  readonly plan: ActionPlan;
+  readonly key: RoutingKey | undefined;
+  readonly place: LedgerPlace | undefined;
+  readonly runId: string;
+  readonly result: unknown;
+}
+
+function crossShard(parts: readonly ReadyPart[], action: string): ShardingError {
+  const names = list(parts.map(({ shard }) => shard.name));
+  const remedy = insideTransaction()
+    ? 'it cannot be part of a transaction: execute it outside of tx()'
+    : 'make it several actions, or a saga; or declare it with allowCrossShard: true, which has one transaction for each shard';
+  return new ShardingError(
     'cross_shard_transaction',
-    `action ${action} has staged changes for shards ${names}: make it several actions, or a saga; or declare it with allowCrossShard: true, which has one transaction for each shard`,
+    `action ${action} has staged changes for shards ${names}: ${remedy}`,
   );
 }

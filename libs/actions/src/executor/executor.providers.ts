@@ -1,20 +1,55 @@
 import { ModuleRef } from '@nestjs/core';
-import { EntityPlaces, Shards } from '@app/sharding';
+import { CONTROL_DATA_SOURCE, EntityPlaces, Shards } from '@app/sharding';
+import { noJournal } from '../cross/action-databases.js';
+import { Journal } from '../cross/journal.js';
+import { Actions } from '../operator/actions.js';
 import { OutboxSignal } from '../outbox/outbox-signal.js';
 import { ActionExecutor } from './action-executor.js';
 import { resolveExecution } from './action-settings.js';
 import type { Provider } from '@nestjs/common';
-import type { ExecutionOptions } from './action-settings.js';
+import type { DataSource } from 'typeorm';
+import type { ActionDatabases } from '../cross/action-databases.js';
+import type { ActionSettings, ExecutionOptions } from './action-settings.js';
+
+type Needed = [ModuleRef, Shards, EntityPlaces, OutboxSignal, Actions, DataSource | undefined];
 
 /** The executor's part of `ActionsModule`. @throws ShardingError `invalid_options` */
 export function executorProviders(options: ExecutionOptions): Provider[] {
   const settings = resolveExecution(options);
-  return [
-    {
-      provide: ActionExecutor,
-      inject: [ModuleRef, Shards, EntityPlaces, OutboxSignal],
-      useFactory: (...[modules, shards, places, outbox]: [ModuleRef, Shards, EntityPlaces, OutboxSignal]) =>
-        new ActionExecutor({ modules, shards, places, outbox, settings }),
+  return [actionsProvider(settings), executorProvider(settings)];
+}
+
+function actionsProvider(limits: ActionSettings): Provider {
+  return {
+    provide: Actions,
+    inject: [Shards, OutboxSignal, CONTROL_DATA_SOURCE],
+    useFactory: (shards: Shards, outbox: OutboxSignal, control: DataSource | undefined) =>
+      new Actions({
+        databases: databasesOf(shards, control),
+        limits,
+        written: (shard) => outbox.written(shard),
+      }),
+  };
+}
+
+function executorProvider(settings: ActionSettings): Provider {
+  return {
+    provide: ActionExecutor,
+    inject: [ModuleRef, Shards, EntityPlaces, OutboxSignal, Actions, CONTROL_DATA_SOURCE],
+    useFactory: (...[modules, shards, places, outbox, actions, control]: Needed) => {
+      const databases = databasesOf(shards, control);
+      return new ActionExecutor({ modules, shards, places, outbox, databases, actions, settings });
     },
-  ];
+  };
+}
+
+function databasesOf(shards: Shards, control: DataSource | undefined): ActionDatabases {
+  const journal = control && new Journal(control);
+  return {
+    get journal() {
+      if (!journal) throw noJournal();
+      return journal;
+    },
+    shard: async (name) => shards.named(name).primary(),
+  };
 }

@@ -4,7 +4,7 @@ import { jsonValue } from './json-value.js';
 import type { EntityMetadata, ObjectLiteral } from 'typeorm';
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js';
 import type { ChangeKind } from '../plan/action-plan.js';
-import type { JsonValue, RowOperation, RowValues, TableName } from './row-operation.js';
+import type { JsonValue, RowOperation, RowValues } from './row-operation.js';
 
 /** An entity of a known class. */
 export interface TypedEntity {
@@ -30,13 +30,7 @@ export function rowOperation(kind: ChangeKind, typed: TypedEntity): RowOperation
       `${metadata.name} has no @VersionColumn, so that a change by others would be overwritten unseen: add one`,
     );
   }
-  const keyed = {
-    entity: metadata.name,
-    table: tableOf(metadata),
-    key: metadata.primaryColumns.map(({ databaseName }) => databaseName),
-    where: condition(typed),
-    version: versionColumn?.databaseName,
-  };
+  const keyed = { ...described(metadata), where: condition(typed) };
   return kind === 'delete' ? { kind, ...keyed } : { kind, ...keyed, ...updated(typed) };
 }
 
@@ -57,8 +51,7 @@ function inserted({ entity, metadata }: TypedEntity): RowOperation {
     .map(({ databaseName }) => databaseName);
   return {
     kind: 'insert',
-    entity: metadata.name,
-    table: tableOf(metadata),
+    ...described(metadata),
     values: named(columns, (column) => values.get(column)),
     returning,
   };
@@ -146,6 +139,14 @@ function named(
   return values;
 }
 
-function tableOf({ schema, tableName }: EntityMetadata): TableName {
-  return { schema, name: tableName };
+/** What every operation says of the row's class. */
+function described({
+  name: entity,
+  schema,
+  tableName: name,
+  primaryColumns,
+  versionColumn,
+}: EntityMetadata): Pick<RowOperation, 'entity' | 'table' | 'key' | 'version'> {
+  const key = primaryColumns.map(({ databaseName }) => databaseName);
+  return { entity, table: { schema, name }, key, version: versionColumn?.databaseName };
 }

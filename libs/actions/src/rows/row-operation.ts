@@ -14,6 +14,9 @@ interface Operation {
   /** For messages. */
   readonly entity: string;
   readonly table: TableName;
+  /** Columns of the primary key. */
+  readonly key: readonly string[];
+  readonly version?: string | undefined;
 }
 
 /** A new row. */
@@ -26,11 +29,8 @@ export interface InsertOperation extends Operation {
 
 /** A stored row by its key. */
 interface KeyedOperation extends Operation {
-  /** Columns of the primary key. */
-  readonly key: readonly string[];
   /** Primary key, tenant and version: the row that is meant, as it was loaded. */
   readonly where: RowValues;
-  readonly version?: string | undefined;
 }
 
 export interface UpdateOperation extends KeyedOperation {

@@ -6,15 +6,22 @@ export interface Statement {
   readonly parameters: unknown[];
 }
 
-/** Rows of one table with the same columns, at once. `$1` is an array of them. */
-export function insertSql(operations: readonly [InsertOperation, ...InsertOperation[]]): Statement {
+/** Rows of one table with the same columns, at once. `$1` is an array of them. Perhaps with the whole rows as `image`. */
+export function insertSql(
+  operations: readonly [InsertOperation, ...InsertOperation[]],
+  want: 'values' | 'image',
+): Statement {
   const [{ table, values, returning }] = operations;
   const target = quotedTable(table);
   const columns = Object.keys(values).map(quoted).join(', ');
-  const back = returning.length > 0 ? ` returning ${returning.map(quoted).join(', ')}` : '';
-  if (columns === '') return { sql: `insert into ${target} default values${back}`, parameters: [] };
+  const wanted = [
+    ...returning.map(quoted),
+    ...(want === 'image' ? ['to_json(own)::text as _sharding_image'] : []),
+  ];
+  const back = wanted.length > 0 ? ` returning ${wanted.join(', ')}` : '';
+  if (columns === '') return { sql: `insert into ${target} as own default values${back}`, parameters: [] };
   return {
-    sql: `insert into ${target} (${columns}) select ${columns} from json_populate_recordset(null::${target}, $1)${back}`,
+    sql: `insert into ${target} as own (${columns}) select ${columns} from json_populate_recordset(null::${target}, $1)${back}`,
     parameters: [JSON.stringify(operations.map((operation) => operation.values))],
   };
 }

@@ -1,7 +1,9 @@
 import { ShardingError } from '@app/routing';
 import { deleteSql, insertSql, updateSql } from './row-sql.js';
 import { lockRows } from './lock-rows.js';
+import { imageOf, undoOf } from '../undo/undo-row.js';
 import type { ShardDb } from '@app/sharding';
+import type { UndoRow } from '../undo/undo-row.js';
 import type { DeleteOperation, InsertOperation, RowOperation, UpdateOperation } from './row-operation.js';
 
 /** Columns that the database has set, by name. */
@@ -10,13 +12,20 @@ export type WrittenRow = Readonly<Record<string, unknown>>;
 /**
  * Writes rows in their order, in the transaction of `tx`.
  *
+ * @param undo is told how each row is put back, where that is wanted
  * @returns for each operation what it wanted back
  * @throws ShardingError `stale_row` for a row that was changed, or is gone, since it was loaded; what the server refuses
  */
-export async function writeRows(tx: ShardDb, operations: readonly RowOperation[]): Promise<WrittenRow[]> {
+export async function writeRows(
+  tx: ShardDb,
+  operations: readonly RowOperation[],
+  undo?: UndoRow[],
+): Promise<WrittenRow[]> {
   await lockRows(tx, operations);
   const written: WrittenRow[] = [];
-  for (const batch of batches(operations)) written.push(...(await writeBatch(tx, batch)));
+  for (const batch of batches(operations)) {
+    written.push(...('kind' in batch ? [await change(tx, batch, undo)] : await insert(tx, batch, undo)));
+  }
   return written;
 }
 
@@ -47,16 +56,30 @@ function shapeOf({ table, values, returning }: InsertOperation): string | undefi
   return columns.length === 0 ? undefined : JSON.stringify([table, columns, returning]);
 }
 
-async function writeBatch(tx: ShardDb, batch: Batch): Promise<readonly WrittenRow[]> {
-  if (!('kind' in batch)) {
-    const { sql, parameters } = insertSql(batch);
-    const rows = await tx.query<WrittenRow[]>(sql, parameters);
-    return rows.length > 0 ? rows : batch.map(() => ({}));
-  }
-  const { sql, parameters } = batch.kind === 'update' ? updateSql(batch) : deleteSql(batch);
+async function insert(
+  tx: ShardDb,
+  batch: readonly [InsertOperation, ...InsertOperation[]],
+  undo: UndoRow[] | undefined,
+): Promise<readonly WrittenRow[]> {
+  const { sql, parameters } = insertSql(batch, undo ? 'image' : 'values');
+  const rows = await tx.query<(WrittenRow & { _sharding_image?: string })[]>(sql, parameters);
+  return batch.map((operation, index) => {
+    const { _sharding_image: image = '{}', ...row } = rows[index] ?? {};
+    undo?.push(undoOf(operation, image));
+    return row;
+  });
+}
+
+async function change(
+  tx: ShardDb,
+  operation: UpdateOperation | DeleteOperation,
+  undo: UndoRow[] | undefined,
+): Promise<WrittenRow> {
+  undo?.push(undoOf(operation, await imageOf(tx, operation)));
+  const { sql, parameters } = operation.kind === 'update' ? updateSql(operation) : deleteSql(operation);
   const [rows, written] = await tx.query<[WrittenRow[], number]>(sql, parameters);
-  if (written === 1) return [rows[0] ?? {}];
-  throw staleRow(batch.entity, tx.shard.name);
+  if (written === 1) return rows[0] ?? {};
+  throw staleRow(operation.entity, tx.shard.name);
 }
 
 export function staleRow(entity: string, shard: string): ShardingError {
