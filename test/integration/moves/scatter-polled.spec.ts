@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { Raw } from 'typeorm';
+import { HashRouter } from '@app/routing';
 import { FaultProxy, waitFor } from '@test/support';
 import { withClient } from '../../support/admin-query.js';
 import { MovingFleet } from '../../support/moving-fleet.js';
@@ -70,4 +71,26 @@ it('counts once during a move, also while the control database does not answer',
   proxy.heal();
   await fleet.moves((moves) => moves.abort(id), options);
   expect(await scattered.repo.count()).toBe(40);
+});
+
+it('asks for each read, and once more after it, where a router of its own stands in for the directory', async () => {
+  const { database } = fleet.options;
+  const own = await Scattered.boot({
+    ...fleet.options,
+    router: new HashRouter(),
+    database: { ...database, primaryUrl: proxy.url(fleet.control) },
+  });
+  try {
+    await own.repo.count();
+    const before = proxy.statements;
+    for (let n = 0; n < 5; n++) expect(await own.repo.count()).toBe(40);
+    expect(proxy.statements - before).toBeGreaterThanOrEqual(10);
+    const seen: number[] = [];
+    const reached = async () => void seen.push(await own.repo.count());
+    const { id } = await fleet.move({ keys: [acme] }, { reached });
+    expect(new Set(seen)).toEqual(new Set([40]));
+    await fleet.moves((moves) => moves.abort(id));
+  } finally {
+    await own.close();
+  }
 });

@@ -46,7 +46,8 @@ export class DirectoryConnection {
     readonly rules: PlacementRules,
   ) {
     const ask: Ask = (query) => throughPool(control as Database, query, MOVES_LIMIT_MS);
-    if (control) this.#polled = new PolledMoves(ask, (line) => this.#logger.warn(line));
+    const warn = (line: string) => this.#logger.warn(line);
+    if (control) this.#polled = new PolledMoves(ask, warn, settings.enabled ? 'overlooked' : 'waited-for');
   }
 
   /** All that were opened, in that order. */

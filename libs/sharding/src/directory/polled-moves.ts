@@ -15,20 +15,27 @@ const FRESH_MS = 1000;
 export class PolledMoves {
   #known: readonly OpenMove[] = [];
   #askedAt = -Infinity;
+  /** Nobody answered: until then nobody is asked. */
+  #deafUntil = -Infinity;
   #asking: Promise<void> | undefined;
   #silent = false;
+  readonly #freshMs: number;
   /** A question is for all that wait for it, so it belongs to no request. */
   readonly #outside = new AsyncResource('nestjs-sharding.moves');
 
+  /** @param wait whether movers wait for processes that poll: those of a fleet that follows the directory wait for leases alone */
   constructor(
     private readonly ask: Ask,
     private readonly warn: (line: string) => void,
-  ) {}
+    wait: 'waited-for' | 'overlooked' = 'waited-for',
+  ) {
+    this.#freshMs = wait === 'waited-for' ? FRESH_MS : 0;
+  }
 
   /** For one read of all shards. What was known last where nobody answers. */
   async hold(): Promise<HeldMoves> {
     const began = performance.now();
-    if (began - this.#askedAt >= FRESH_MS) this.#ask();
+    if (began - this.#askedAt >= this.#freshMs) this.#ask();
     await this.#asking;
     const moves = this.#known;
     return { ...NO_MOVES, moves, check: () => this.#check(moves, began) };
@@ -36,7 +43,7 @@ export class PolledMoves {
 
   /** A mover has waited for reads that are shorter; one that lasted longer may have seen a copy that it knew nothing of. */
   async #check(moves: readonly OpenMove[], began: number): Promise<void> {
-    if (performance.now() - began < FRESH_MS) return;
+    if (performance.now() - began < this.#freshMs) return;
     await this.#asking; // it may have been asked too early
     this.#ask();
     await this.#asking;
@@ -48,6 +55,7 @@ export class PolledMoves {
   }
 
   #ask(): void {
+    if (performance.now() < this.#deafUntil) return;
     this.#asking ??= this.#outside
       .runInAsyncScope(() => this.#read())
       .finally(() => (this.#asking = undefined));
@@ -60,7 +68,7 @@ export class PolledMoves {
       this.#askedAt = askedAt;
       this.#silent = false;
     } catch (error) {
-      this.#askedAt = performance.now(); // who comes next does not wait as long
+      this.#deafUntil = performance.now() + FRESH_MS; // who comes next does not wait as long
       this.#failed(failureCode(error));
     }
   }
