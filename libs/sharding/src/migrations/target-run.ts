@@ -1,4 +1,5 @@
 import { ShardingError } from '@app/routing';
+import { endedBy } from './abort-limit.js';
 import { applyStep, type Step } from './apply-migration.js';
 import { patienceOf, waitOf, type MigrationLimits, type MigrationLog } from './migration-limits.js';
 import { closed, inSession, migrationDatabase, type MigrationSession } from './migration-session.js';
@@ -34,28 +35,55 @@ export async function runTarget(
 ): Promise<TargetResult> {
   const began = performance.now();
   const done: Done = { names: [], interleaved: [], step: undefined };
-  const database = migrationDatabase(run.settings, target);
-  const ended = ({ state, failure }: Pick<TargetResult, 'state' | 'failure'>) => {
-    const { names, interleaved } = done;
-    const ms = performance.now() - began;
-    const result = { target: target.name, state, names, interleaved, ms, ...(failure && { failure }) };
-    tell(run.log, work.words, result);
-    return result;
+  const attempted = attempt(target, { run, work, done });
+  const { state, error } = (await endedBy(attempted, run.options.signal)) ?? UNHEARD;
+  if (error !== undefined) run.causes.set(target.name, error);
+  const result = {
+    target: target.name,
+    state,
+    names: [...done.names],
+    interleaved: [...done.interleaved],
+    ms: performance.now() - began,
+    ...(error !== undefined && { failure: targetFailure(error, done.step) }),
   };
+  tell(run.log, work.words, result);
+  return result;
+}
+
+interface TargetEnd {
+  readonly state: 'done' | 'skipped' | 'failed';
+  readonly error?: unknown;
+}
+
+interface Attempt {
+  readonly run: TargetRun;
+  readonly work: TargetWork;
+  readonly done: Done;
+}
+
+/** Never rejects. */
+async function attempt(target: MigrationTarget, { run, work, done }: Attempt): Promise<TargetEnd> {
+  const database = migrationDatabase(run.settings, target);
   try {
-    if (await work.isDone(database)) return ended({ state: 'skipped' });
+    if (await work.isDone(database)) return { state: 'skipped' };
     await inSession(database, waitOf(target.name, run), (session) =>
       work.run(new HeldTarget(session, { target, run, done })),
     );
-    return ended({ state: done.names.length + done.interleaved.length > 0 ? 'done' : 'skipped' });
-  } catch (thrown) {
-    const error = run.options.signal?.aborted ? interrupted() : thrown;
-    run.causes.set(target.name, error);
-    return ended({ state: 'failed', failure: targetFailure(error, done.step) });
+    return { state: done.names.length + done.interleaved.length > 0 ? 'done' : 'skipped' };
+  } catch (error) {
+    return { state: 'failed', error: run.options.signal?.aborted ? interrupted() : error };
   } finally {
     await closed(database);
   }
 }
+
+const UNHEARD: TargetEnd = {
+  state: 'failed',
+  error: new ShardingError(
+    'aborted',
+    'interrupted; what ran there has not ended in time: look at the status of the migrations',
+  ),
+};
 
 /** In place of what the interrupt made of the session, which says nothing of the database. */
 function interrupted(): ShardingError {
