@@ -5,11 +5,14 @@ import { compiledDirectory, compiledSources } from './compiled-sources.js';
 
 const LIMIT_MS = 25_000;
 
+interface Said {
+  out: string;
+  err: string;
+}
+
 /** What one call of the command line has said. */
-export interface ShardctlEnd {
+export interface ShardctlEnd extends Readonly<Said> {
   readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
 }
 
 export interface ShardctlCall {
@@ -18,8 +21,12 @@ export interface ShardctlCall {
   readonly environment?: Readonly<Record<string, string>>;
   /** An existing working directory instead of a fresh one. */
   readonly cwd?: string;
-  /** Interrupts (SIGINT) when this has settled. */
+  /** Runs beside it, with what it has said so far. */
+  readonly meanwhile?: (said: Readonly<Said>) => Promise<unknown>;
+  /** Interrupts when this has settled. */
   readonly interruptAfter?: () => Promise<unknown>;
+  /** How. Default `SIGINT`. */
+  readonly signal?: 'SIGINT' | 'SIGTERM';
   /** Closes our end of these at once. */
   readonly deafTo?: readonly ('stdout' | 'stderr')[];
 }
@@ -55,14 +62,15 @@ export class Shardctl {
       timeout: LIMIT_MS,
       killSignal: 'SIGKILL',
     });
-    const said = { out: '', err: '' };
+    const said: Said = { out: '', err: '' };
     child.stdout.on('data', (text: Buffer) => (said.out += text.toString()));
     child.stderr.on('data', (text: Buffer) => (said.err += text.toString()));
     for (const stream of call.deafTo ?? []) child[stream].destroy();
     const ended = new Promise<number | null>((done) => child.once('close', (code) => done(code)));
+    await call.meanwhile?.(said);
     if (call.interruptAfter) {
       await call.interruptAfter();
-      child.kill('SIGINT');
+      child.kill(call.signal ?? 'SIGINT');
     }
     return { code: await ended, ...said };
   }

@@ -35,7 +35,20 @@ export function createProgram(verbs: readonly Verb[], execute: (run: VerbRun) =>
     for (const verb of verbs)
       if (verb.group === heading) program.addCommand(commandOf(verb, program, execute));
   }
-  return program;
+  return program.addCommand(helpOf(program), { hidden: true });
+}
+
+/** `help route` is `route --help`; a word that is no verb is told as one. */
+function helpOf(program: Command): Command {
+  return new Command('help')
+    .copyInheritedSettings(program)
+    .argument('[verb]')
+    .allowExcessArguments()
+    .action(async (name?: string) => {
+      const found = name === undefined ? program : program.commands.find((one) => one.name() === name);
+      found?.help();
+      await program.parseAsync([name ?? ''], { from: 'user' });
+    });
 }
 
 function globalOptions(): Option[] {

@@ -1,50 +1,55 @@
 import { CommanderError } from 'commander';
 import { VERBS } from './commands/index.js';
 import { causesOf, failureOf } from './failure.js';
+import { onInterrupt } from './interrupts.js';
 import { oneLine } from './output/printable.js';
 import { COLORED, PLAIN } from './output/style.js';
+import { toldOn, type Told } from './output/told.js';
 import { createProgram, type GlobalOptions } from './program.js';
 import { UsageError, type ConfigurationSource, type Report, type Session } from './verb.js';
 import type { ShardingSettings } from '@app/sharding/config';
 import type { VerbRun } from './program.js';
 
-/** Exit codes: stable and documented. */
+/** Exit codes: stable and documented, with those of `interrupts.ts`. */
 const OK = 0;
 const FAILED = 1;
 const USAGE = 2;
-const INTERRUPTED = 130;
-
-/** After an interrupt what is under way gets this long to end on its servers. */
-const INTERRUPT_GRACE_MS = 3000;
 
 /** Runs one command line. @returns the exit code; nothing is left open then. `process.exitCode` is set where output fails */
 export async function runShardctl(args: readonly string[]): Promise<number> {
-  const interrupt = onInterrupt();
+  let global: GlobalOptions = flagsOf(args);
+  const interrupts = onInterrupt(() => told(global).failure(LATE));
   for (const stream of [process.stdout, process.stderr]) stream.on('error', outputFailed);
   let code = OK;
-  let global: GlobalOptions = flagsOf(args);
   if (!global.debug) process.removeAllListeners('warning'); // of drivers, to the programmer
   const program = createProgram(VERBS, async (verb) => {
     global = verb.global;
-    code = await runVerb(verb, interrupt.signal);
+    code = await runVerb(verb, interrupts.signal);
   });
   try {
     await program.parseAsync([...args], { from: 'user' });
-    return interrupt.signal.aborted ? INTERRUPTED : code;
+    return interrupts.code() ?? code;
   } catch (error) {
-    if (interrupt.signal.aborted) return INTERRUPTED;
-    return tellFailure(error, global);
+    return interrupts.code() ?? tellFailure(error, global);
   } finally {
-    interrupt.dispose();
+    interrupts.dispose();
   }
 }
 
+const LATE = { code: 'aborted', message: 'interrupted; what was under way has not ended in time' };
+
+/** @returns the exit code */
 async function runVerb({ verb, call, global }: VerbRun, signal: AbortSignal): Promise<number> {
   const report = await verb.run(call, session(global, signal));
-  write(process.stdout, printed(report, global));
-  for (const note of report.notes ?? []) write(process.stderr, `shardctl: ${oneLine(note)}`);
-  if (signal.aborted) return INTERRUPTED;
+  const text = printed(report, global);
+  if (text !== '') process.stdout.write(`${text}\n`);
+  for (const note of report.notes ?? []) told(global).note(note);
+  if (report.error !== undefined) return tellFailure(report.error, global);
   return report.outcome === 'failed' ? FAILED : OK;
+}
+
+function told({ json }: GlobalOptions): Told {
+  return toldOn(process.stderr, json ? 'json' : 'text');
 }
 
 function printed(report: Report, { json }: GlobalOptions): string {
@@ -52,10 +57,10 @@ function printed(report: Report, { json }: GlobalOptions): string {
   return report.text(process.stdout.isTTY && !process.env['NO_COLOR'] ? COLORED : PLAIN);
 }
 
-function session({ config, profile }: GlobalOptions, signal: AbortSignal): Session {
-  const source = { file: config, profile };
+function session(global: GlobalOptions, signal: AbortSignal): Session {
+  const source = { file: global.config, profile: global.profile };
   let settings: Promise<ShardingSettings> | undefined;
-  return { source, signal, settings: () => (settings ??= settingsOf(source)) };
+  return { source, signal, told: told(global), settings: () => (settings ??= settingsOf(source)) };
 }
 
 /** Loaded when it is needed: a help page needs none of it. */
@@ -65,18 +70,14 @@ async function settingsOf(source: ConfigurationSource): Promise<ShardingSettings
 }
 
 /** @returns the exit code */
-function tellFailure(error: unknown, { json, debug }: GlobalOptions): number {
+function tellFailure(error: unknown, global: GlobalOptions): number {
   if (error instanceof CommanderError && error.exitCode === 0) return OK; // --help, --version
-  const usage = error instanceof CommanderError || error instanceof UsageError;
-  const { code, message } = usage ? { code: 'usage', message: usageMessage(error) } : failureOf(error);
-  const causes = debug && !usage ? causesOf(error) : [];
-  if (json) {
-    write(process.stderr, JSON.stringify({ error: { code, message, ...(debug && { causes }) } }));
-  } else {
-    write(process.stderr, `shardctl: ${message}`);
-    for (const cause of causes) write(process.stderr, `  cause: ${cause}`);
+  if (error instanceof CommanderError || error instanceof UsageError) {
+    told(global).failure({ code: 'usage', message: usageMessage(error) });
+    return USAGE;
   }
-  return usage ? USAGE : FAILED;
+  told(global).failure(failureOf(error), global.debug ? causesOf(error) : undefined);
+  return FAILED;
 }
 
 /** `error: unknown command 'rout'\n(Did you mean route?)` as one line that ends with what to do. */
@@ -95,10 +96,6 @@ function flagsOf(args: readonly string[]): GlobalOptions {
   return { json: flags.includes('--json'), debug: flags.includes('--debug') };
 }
 
-function write(stream: NodeJS.WriteStream, text: string): void {
-  if (text !== '') stream.write(`${text}\n`);
-}
-
 /** Somebody who reads no more, and a terminal that is gone. */
 const GONE = ['EPIPE', 'EIO'];
 
@@ -108,17 +105,4 @@ const GONE = ['EPIPE', 'EIO'];
  */
 function outputFailed({ code }: NodeJS.ErrnoException): void {
   if (!GONE.includes(code ?? '')) process.exitCode ||= FAILED;
-}
-
-/** The first interrupt lets what is under way end; the second does not wait. */
-function onInterrupt(): { readonly signal: AbortSignal; dispose(): void } {
-  const controller = new AbortController();
-  const leave = () => process.exit(INTERRUPTED);
-  const interrupt = () => {
-    if (controller.signal.aborted) leave();
-    controller.abort();
-    setTimeout(leave, INTERRUPT_GRACE_MS).unref();
-  };
-  process.on('SIGINT', interrupt);
-  return { signal: controller.signal, dispose: () => void process.off('SIGINT', interrupt) };
 }

@@ -1,6 +1,7 @@
 import type { Option } from 'commander';
 import type { ShardingSettings } from '@app/sharding/config';
 import type { Style } from './output/style.js';
+import type { Told } from './output/told.js';
 
 /** What every verb is given beside its own arguments. */
 export interface Session {
@@ -10,6 +11,8 @@ export interface Session {
   readonly source: ConfigurationSource;
   /** Fires when the operator interrupts. */
   readonly signal: AbortSignal;
+  /** What is said beside the answer. */
+  readonly told: Told;
 }
 
 export interface ConfigurationSource {
@@ -25,6 +28,8 @@ export interface Report {
   text(style: Style): string;
   /** A finding or a failure: exit code 1. Default `ok`. */
   readonly outcome?: 'ok' | 'failed';
+  /** What has ended the work before its end, told as such behind the answer: exit code 1. */
+  readonly error?: unknown;
   /** For stderr: what is not the answer and must be seen with it. */
   readonly notes?: readonly string[];
 }

@@ -156,9 +156,9 @@ it('says how to go on after an interrupt, and goes on', async () => {
     findings: unknown[];
   };
   expect(first.complete).toBe(false);
-  expect(stopped.err).toBe(
-    `shardctl: interrupted: go on with the same command and --resume ${first.cursor}\n`,
-  );
+  expect(JSON.parse(stopped.err)).toEqual({
+    note: `interrupted: go on with the same command and --resume ${first.cursor}`,
+  });
   const rest = await run(['audit', '--resume', first.cursor, '--json']);
   const second = JSON.parse(rest.out) as { keys: number; findings: unknown[] };
   const whole = JSON.parse((await run(['audit', '--json'])).out) as { keys: number; findings: unknown[] };

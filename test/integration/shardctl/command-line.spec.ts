@@ -63,14 +63,17 @@ it('has a help page that one can learn from', async () => {
      shardctl query 'select count(*) from bookmarks'    on every shard, read only
      shardctl pin acme shard1 --note 'too big'          an exception from the slot map
      shardctl move-slot --help                          bring rows to another shard, with proof
-     shardctl <verb> --help                             more of each verb
+     shardctl <verb> --help                             more of each verb; or: shardctl help <verb>
 
    Configuration: the file, then its profile, then the environment (SHARDING_DATABASE__POOL_SIZE=5 and so on), exactly
    as ShardingModule.forRoot() reads it. What an application sets in code (groupOf, a router of its own) is not known here.
 
-   Exit codes: 0 all is well; 1 something was found or has failed; 2 the command line is wrong; 130 interrupted.
-   The answer goes to stdout; errors, one line each, to stderr. With --json errors are {"error":{"code","message"}}.
-   Passwords are never printed.
+   Exit codes: 0 all is well; 1 something was found or has failed; 2 the command line is wrong: words, options or numbers
+   that make no sense, told before anything is asked; 130 and 143 interrupted by SIGINT and SIGTERM: what is under way is
+   cancelled, and what is done is told, within three seconds.
+
+   The answer goes to stdout; errors, notes and progress, a line each, to stderr. With --json the answer is one JSON
+   document, and each line of stderr an object: {"error":{"code","message"}}, {"note"} or {"log"}. Passwords are never printed.
 
    "
   `);
@@ -84,6 +87,13 @@ it.each(VERBS.map(({ name }) => name))('%s --help has examples', async (name) =>
   expect(out.split('\n').filter((line) => line.length > 130)).toEqual([]);
 });
 
+it('help is --help, of everything and of a verb', async () => {
+  expect(await shardctl.run(['help'])).toEqual(await shardctl.run(['--help']));
+  expect(await shardctl.run(['help', 'migrate', 'status'])).toEqual(
+    await shardctl.run(['migrate', '--help']),
+  );
+});
+
 it('tells its version', async () => {
   expect(await shardctl.run(['--version'])).toEqual({ code: 0, out: '9.9.9\n', err: '' });
 });
@@ -91,6 +101,7 @@ it('tells its version', async () => {
 it.each([
   [[], 'say what to do; see shardctl --help'],
   [['rout', 'acme'], "unknown command 'rout'; did you mean route? (see shardctl --help)"],
+  [['help', 'rout'], "unknown command 'rout'; did you mean route? (see shardctl --help)"],
   [['frobnicate'], "unknown command 'frobnicate' (see shardctl --help)"],
   [['route', 'acme', '--jsn'], "unknown option '--jsn'; did you mean --json? (see shardctl --help)"],
   [['route'], "missing required argument 'key' (see shardctl --help)"],

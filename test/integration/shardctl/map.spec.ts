@@ -73,7 +73,7 @@ it('says the same as JSON, the newest ones', async () => {
       ],
       more: true,
     },
-    err: 'shardctl: there are 1 older ones; see --limit\n',
+    err: '{"note":"there are 1 older ones; see --limit"}\n',
   });
 });
 it.each([['history'], ['accept', '--yes']])(

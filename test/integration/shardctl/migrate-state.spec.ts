@@ -93,9 +93,19 @@ describe('migrate down', () => {
       ],
     });
     await at.run();
-    expect(
-      targets((await at.run('down', '--to', ONE, '--json')).out).map(({ reverted }) => reverted),
-    ).toEqual([[TWO], [TWO], [TWO]]);
+    const { code, out, err } = await at.run('down', '--to', ONE, '--json');
+    const shards = [2, 1, 0].map((shard) => `shard:shard${shard}`);
+    expect({ code, out: targets(out), err: err.trimEnd().split('\n') }).toEqual({
+      code: 0,
+      out: shards.map((target) => ({
+        target,
+        state: 'done',
+        reverted: [TWO],
+        ms: expect.any(Number) as unknown,
+        error: null,
+      })),
+      err: shards.map((target) => JSON.stringify({ log: `target=${target} reverted ${TWO}` })),
+    });
   });
 
   it('refuses divergent shards, and production without a word more', async () => {

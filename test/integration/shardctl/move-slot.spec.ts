@@ -243,7 +243,16 @@ it('goes on after an interrupt, which tells how', async () => {
     code: 130,
     out: { id, interrupted: true, next },
   });
-  expect(err).toContain(`shardctl: interrupted; no row is lost, and move ${id} can go on: ${next}\n`);
+  expect(
+    err
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown),
+  ).toEqual([
+    { log: `move ${id.slice(0, 8)}: planned: nothing is in the way` },
+    { log: 'public.bookmarks: copying about 4 rows' },
+    { note: `interrupted; no row is lost, and move ${id} can go on: ${next}` },
+  ]);
   expect(await at.counts(HOOLI)).toEqual([4, 0]);
   const resumed = await said('move', 'resume', id.slice(0, 8));
   expect({ ...resumed, out: resumed.out.slice(0, 3) }).toEqual({

@@ -1,4 +1,4 @@
-import { choiceOf, limitsOf, resultsReport } from './migrate-results.js';
+import { choiceOf, failedReport, limitsOf, resultsReport } from './migrate-results.js';
 import { showProgress } from './migrate-progress.js';
 import type { Report, Session } from '../verb.js';
 import type { MigrateOptions } from './migrate.js';
@@ -7,7 +7,7 @@ export async function migrateDown(options: MigrateOptions, session: Session): Pr
   const settings = await session.settings();
   const operator = await import('@app/sharding/operator');
   const { migrateDown: revert, MigrationFailed } = await operator.migrator();
-  const shown = showProgress(process.stderr);
+  const shown = showProgress(session.told);
   try {
     const results = await revert(settings, shown.log, {
       ...choiceOf(options),
@@ -19,7 +19,8 @@ export async function migrateDown(options: MigrateOptions, session: Session): Pr
     return resultsReport(results, 'reverted', []);
   } catch (error) {
     if (!(error instanceof MigrationFailed)) throw error;
-    return resultsReport(error.targets, 'reverted', [error.message]);
+    const again = options.to === undefined ? 'look at migrate status, and say --to' : 'run again to go on';
+    return failedReport(error, 'reverted', { signal: session.signal, again });
   } finally {
     shown.end();
   }

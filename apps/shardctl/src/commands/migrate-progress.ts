@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { printable } from '../output/printable.js';
+import type { Told } from '../output/told.js';
 import type { MigrationProgress } from '@app/sharding/operator';
 import type * as CliProgress from 'cli-progress';
 
@@ -12,13 +13,13 @@ export interface ShownProgress {
 }
 
 /** Lines; on a terminal a bar below them. */
-export function showProgress(stream: NodeJS.WriteStream): ShownProgress {
-  const write = (line: string) => void stream.write(`${printable(line)}\n`);
-  if (!stream.isTTY) return { log: write, progress: () => undefined, end: () => undefined };
+export function showProgress(told: Told): ShownProgress {
+  const { terminal } = told;
+  if (!terminal) return { log: (line) => told.log(line), progress: () => undefined, end: () => undefined };
   let shown: Bar | undefined;
   return {
-    log: (line) => (shown ? shown.above(`${printable(line)}\n`) : write(line)),
-    progress: ({ finished, total }) => (shown ??= new Bar(stream, total)).at(finished),
+    log: (line) => (shown ? shown.above(`${printable(line)}\n`) : told.log(line)),
+    progress: ({ finished, total }) => (shown ??= new Bar(terminal, total)).at(finished),
     end: () => {
       shown?.end();
       shown = undefined;

@@ -1,6 +1,12 @@
 import { connectingProblem } from '../failure.js';
 import { table } from '../output/table.js';
-import type { MigrationLimits, TargetChoice, TargetFailure, TargetResult } from '@app/sharding/operator';
+import type {
+  MigrationFailed,
+  MigrationLimits,
+  TargetChoice,
+  TargetFailure,
+  TargetResult,
+} from '@app/sharding/operator';
 import type { Report } from '../verb.js';
 import type { MigrateOptions } from './migrate.js';
 
@@ -46,6 +52,16 @@ export function resultsReport(
     outcome: results.every(({ state }) => state === 'done' || state === 'skipped') ? 'ok' : 'failed',
     notes,
   };
+}
+
+/** @param again what goes on from there, after an interrupt */
+export function failedReport(
+  error: MigrationFailed,
+  did: 'applied' | 'reverted',
+  { signal, again }: { readonly signal: AbortSignal; readonly again: string },
+): Report {
+  if (!signal.aborted) return { ...resultsReport(error.targets, did, []), error };
+  return resultsReport(error.targets, did, [`interrupted; what is done stays: ${again}`]);
 }
 
 export function problemText({ migration, message, code }: TargetFailure): string {

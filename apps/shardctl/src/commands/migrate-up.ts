@@ -1,6 +1,6 @@
 import { canConfirm, confirm } from '../confirm.js';
 import { UsageError, type Report, type Session } from '../verb.js';
-import { choiceOf, limitsOf, resultsReport } from './migrate-results.js';
+import { choiceOf, failedReport, limitsOf, resultsReport } from './migrate-results.js';
 import { showProgress } from './migrate-progress.js';
 import type { ShardingSettings } from '@app/sharding/config';
 import type { TargetResult } from '@app/sharding/operator';
@@ -15,7 +15,7 @@ export async function migrateUp(options: MigrateOptions, session: Session): Prom
   const settings = await session.settings();
   const { migrator } = await import('@app/sharding/operator');
   const { migrate, MigrationFailed } = await migrator();
-  const shown = showProgress(process.stderr);
+  const shown = showProgress(session.told);
   try {
     const results = await migrate(settings, shown.log, {
       ...choiceOf(options),
@@ -33,7 +33,7 @@ export async function migrateUp(options: MigrateOptions, session: Session): Prom
     return resultsReport(results, 'applied', notesOf(results, settings));
   } catch (error) {
     if (!(error instanceof MigrationFailed)) throw error;
-    return resultsReport(error.targets, 'applied', [error.message]);
+    return failedReport(error, 'applied', { signal: session.signal, again: 'run again to go on' });
   } finally {
     shown.end();
   }

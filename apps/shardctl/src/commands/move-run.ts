@@ -13,7 +13,7 @@ export interface MoveRun {
 
 /** Runs it with its progress on stderr. An interrupt is told with what goes on from there. */
 export async function runMove(session: Session, { work, again, done }: MoveRun): Promise<Report> {
-  const shown = showMove(process.stderr);
+  const shown = showMove(session.told);
   const { signal } = session;
   try {
     return done(

@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { PassThrough } from 'node:stream';
 import { showMove, type ShownMove } from './move-progress.js';
+import { toldOn } from './told.js';
 
 const MOVE = '5d0f0f4e-2f5e-4f52-9a8e-4b8c3d2e1f00';
 const copy = {
@@ -14,7 +15,8 @@ const copy = {
 function written(terminal: object, use: (shown: ShownMove, pass: (ms: number) => void) => void): string {
   const stream = new PassThrough();
   let now = 5;
-  const shown = showMove(Object.assign(stream, terminal) as unknown as NodeJS.WriteStream, () => now);
+  const told = toldOn(Object.assign(stream, terminal) as unknown as NodeJS.WriteStream, 'text');
+  const shown = showMove(told, () => now);
   use(shown, (ms) => (now += ms));
   shown.end();
   return String(stream.read() ?? '');

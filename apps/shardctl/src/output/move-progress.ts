@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { bytesText, countText, estimateOf, type TableProgress } from './move-estimate.js';
 import { oneLine, printable } from './printable.js';
+import type { Told } from './told.js';
 import type { MovePoint, MoveProgress } from '@app/sharding/operator';
 import type * as CliProgress from 'cli-progress';
 
@@ -30,14 +31,14 @@ const BAR_MS = 100;
 const LINE_MS = 10_000;
 
 /** Lines; on a terminal a bar for the table that is copied, below them. */
-export function showMove(stream: NodeJS.WriteStream, now: () => number = () => performance.now()): ShownMove {
-  const write = (line: string) => void stream.write(`${line}\n`);
-  const bar = stream.isTTY ? new Bar(stream) : undefined;
-  const say = (line: string) => (bar ? bar.above(printable(line), write) : write(printable(line)));
+export function showMove(told: Told, now: () => number = () => performance.now()): ShownMove {
+  const bar = told.terminal && new Bar(told.terminal);
+  const above = bar && { log: (line: string) => bar.above(printable(line), (text) => told.log(text)) };
+  const say = (line: string) => (above ?? told).log(line);
   const tables = new Tables(say, { now, everyMs: bar ? BAR_MS : LINE_MS });
   let move: string | undefined;
   return {
-    note: (line) => say(`shardctl: ${oneLine(line)}`),
+    note: (line) => (above ? above.log(`shardctl: ${oneLine(line)}`) : told.note(line)),
     progress(progress) {
       move = progress.move;
       if (progress.step === 'copy') {

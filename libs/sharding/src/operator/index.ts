@@ -17,7 +17,7 @@ export type { MigrationLimits } from '../migrations/migration-limits.js';
 export type { TargetStatus } from '../migrations/migration-status.js';
 export type { TargetChoice } from '../migrations/migration-target.js';
 export type { MigrationProgress } from '../migrations/run-targets.js';
-export type { TargetFailure, TargetResult } from '../migrations/target-result.js';
+export type { MigrationFailed, TargetFailure, TargetResult } from '../migrations/target-result.js';
 export { withMoves } from './with-moves.js';
 export type { Moves, MoveOptions } from '../moves/moves.js';
 export type { MoveRecord, MoveState } from '../moves/record/move-record.js';
