@@ -1,3 +1,5 @@
+import 'reflect-metadata'; // what it is made of needs it
+
 /**
  * The logger of NestJS without the rest of it: the command line, which logs nothing and runs no application, starts a fifth
  * faster.
