@@ -1,4 +1,4 @@
-import { QueryFailedError } from 'typeorm';
+import { QueryFailedError } from 'typeorm/error/QueryFailedError.js';
 import { failureCode } from '../shards/database-failure.js';
 import { withoutSecrets } from '../without-secrets.js';
 

@@ -1,7 +1,7 @@
 import { ShardingError } from '@app/routing';
 import { failureCode } from '../shards/database-failure.js';
 import { fanOut } from '../shards/fan-out.js';
-import { asking, closed, migrationDatabase } from './migration-session.js';
+import { asking } from './asking.js';
 import {
   numberShards,
   type IdentityPlan,
@@ -101,15 +101,10 @@ async function recordedThere(client: pg.Client): Promise<RecordedOrdinal[]> {
   return rows[0]?.found === null ? [] : (await client.query<RecordedOrdinal>(RECORDED)).rows;
 }
 
-async function ask<T>(
+function ask<T>(
   settings: ShardingSettings,
   database: DatabaseSettings,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
-  const opened = migrationDatabase(settings, { settings: database });
-  try {
-    return await asking(opened, 2 * database.connectTimeoutMs, work);
-  } finally {
-    await closed(opened);
-  }
+  return asking(settings, database, { limitMs: 2 * database.connectTimeoutMs, work });
 }

@@ -1,7 +1,8 @@
 import { ShardingError } from '@app/routing';
 import { fanOut } from '../shards/fan-out.js';
 import { undoStep } from './apply-migration.js';
-import { appliedIn, closed, migrationDatabase } from './migration-session.js';
+import { appliedIn } from './asking.js';
+import { holdTarget, type HeldTarget } from './held-target.js';
 import {
   assertSessions,
   migrationTargets,
@@ -12,7 +13,7 @@ import { isRestOf, planDown, planProblems, type DownPlan } from './plan-down.js'
 import { migrationsTable, readApplied } from './read-applied.js';
 import { runTargets, type RunOrder } from './run-targets.js';
 import { targetFailure, type TargetResult } from './target-result.js';
-import { runTarget, type HeldTarget, type TargetRun } from './target-run.js';
+import { runTarget, type TargetRun } from './target-run.js';
 import type { ShardingSettings } from '../sharding.settings.js';
 import type { MigrationLimits, MigrationLog } from './migration-limits.js';
 
@@ -75,13 +76,8 @@ async function plansOf(
     throw new ShardingError('invalid_options', `no target has a migration "${to}" in the code`);
   }
   const outcomes = await fanOut(concerned, WIDTH, async (target) => {
-    const database = migrationDatabase(settings, target);
-    try {
-      const { own } = await appliedIn(database, settings, 2 * target.settings.connectTimeoutMs);
-      return planDown(target, own, to);
-    } finally {
-      await closed(database);
-    }
+    const { own } = await appliedIn(settings, target.settings);
+    return planDown(target, own, to);
   });
   const plans = outcomes.map((outcome): DownPlan => {
     if (outcome.ok) return outcome.value;
@@ -106,7 +102,7 @@ function revertTarget(plan: DownPlan, run: DownRun): Promise<TargetResult> {
   return runTarget(plan.target, run, {
     words: { did: 'reverted', nothing: 'nothing to revert' },
     isDone: () => plan.revert.length === 0,
-    run: (held) => revertAll(held, plan, run),
+    run: (done) => holdTarget({ target: plan.target, run, done }, (held) => revertAll(held, plan, run)),
   });
 }
 

@@ -1,6 +1,9 @@
 import { ShardingError } from '@app/routing';
+import { endedBy } from './abort-limit.js';
 import { identityPlans } from './identity-plans.js';
-import { migrateTarget } from './migrate-target.js';
+import { isUpToDate } from './look-at-target.js';
+import { LooksAhead } from './looks-ahead.js';
+import { migrateTarget, type LoadMigrateHeld } from './migrate-target.js';
 import { assertSessions, migrationTargets } from './migration-target.js';
 import { runTargets } from './run-targets.js';
 import type { ShardingSettings } from '../sharding.settings.js';
@@ -26,22 +29,39 @@ export interface MigrateOptions
  * @throws MigrationFailed (`migration_failed`) with the results; ShardingError `invalid_options` and `unknown_shard` before
  * anything was touched
  */
-export async function migrate(
+export function migrate(
   settings: ShardingSettings,
   log: MigrationLog,
   options: MigrateOptions = {},
 ): Promise<readonly TargetResult[]> {
+  return migrateWith(() => import('./migrate-held.js'), { settings, log, options });
+}
+
+interface Call {
+  readonly settings: ShardingSettings;
+  readonly log: MigrationLog;
+  readonly options: MigrateOptions;
+}
+
+/** The same for who has something to do when NestJS is loaded, if it is. */
+export async function migrateWith(load: LoadMigrateHeld, call: Call): Promise<readonly TargetResult[]> {
+  const { settings, log, options } = call;
   const targets = await migrationTargets(settings, options);
   assertSessions(targets);
   const causes = new Map<string, unknown>();
-  const identities = identityPlans(settings);
+  const looks = new LooksAhead((target) => isUpToDate({ target, settings }));
+  const run = { ...call, causes, load, looks, identities: identityPlans(settings) };
   const stopsAt = ({ target }: TargetResult) =>
     options.unreachable !== 'skip' || !isUnreachable(causes.get(target));
   const failed = (names: string) =>
     `the migrations of ${names} failed; mend the cause and run again: targets before it are skipped`;
-  return runTargets(targets, { ...options, stopsAt, log, causes, failed }, (target) =>
-    migrateTarget(target, { settings, log, options, causes, identities }),
-  );
+  try {
+    return await runTargets(targets, { ...options, stopsAt, log, causes, failed }, (target, following) =>
+      migrateTarget(target, following, run),
+    );
+  } finally {
+    await endedBy(looks.settled(), options.signal);
+  }
 }
 
 function isUnreachable(error: unknown): boolean {

@@ -1,75 +1,18 @@
 import { connectedRunner, type PostgresRunner } from '../shards/shard-runner.js';
-import { checkoutError, isConnectionFailure } from '../shards/database-failure.js';
 import { Database } from '../shards/database.js';
 import { takeMigrationLock, leaveMigrationLock, type LockWait } from './migration-lock.js';
-import { readApplied, readOnly, migrationsTable, type Applied } from './read-applied.js';
+import { migrationWay } from './migration-way.js';
 import type pg from 'pg';
-import type { ShardingSettings } from '../sharding.settings.js';
-import type { MigrationTarget } from './migration-target.js';
+import type { DatabaseSettings, ShardingSettings } from '../sharding.settings.js';
 
-/**
- * The database of one target for a migrator: a pool of one connection. Around a pooler where the configuration knows a way;
- * one that nobody has told of refuses the parameter `lock_timeout`, as it must.
- * Whoever makes it closes it.
- */
-export function migrationDatabase(
-  { typeorm, migrations }: ShardingSettings,
-  { settings }: Pick<MigrationTarget, 'settings'>,
-): Database {
-  const { maintenanceUrl, ...given } = settings;
-  const { options, subscribers, createDataSource } = typeorm;
-  const pooler = maintenanceUrl ? 'none' : given.pooler;
-  const lock = pooler === 'none' && { lock_timeout: migrations.lockTimeoutMs };
-  return new Database({
-    settings: {
-      ...given,
-      url: maintenanceUrl ?? given.url,
-      pooler,
-      poolSize: 1,
-      statementTimeoutMs: 0,
-      idleInTransactionTimeoutMs: 0,
-      slowQueryThresholdMs: 0,
-    },
-    typeorm: {
-      options: { ...options, extra: { ...(options.extra as object), ...KEEP_ALIVE, ...lock } },
-      subscribers,
-      shardEntities: [],
-      controlEntities: [],
-      ...(createDataSource && { createDataSource }),
-    },
-    entities: [],
-  });
+/** One database for a migrator: a pool of one connection. Whoever makes it closes it. */
+export function migrationDatabase(settings: ShardingSettings, database: DatabaseSettings): Database {
+  return new Database({ ...migrationWay(settings, database), entities: [] });
 }
-
-/** What is recorded in a database, read on a connection of its own. @throws ShardingError `shard_unavailable`, or the driver's error of a statement */
-export function appliedIn(database: Database, settings: ShardingSettings, limitMs: number): Promise<Applied> {
-  const table = migrationsTable(settings);
-  return asking(database, limitMs, (client) => readOnly(client, () => readApplied(client, table)));
-}
-
-/** A statement may take hours, so the network alone tells that nobody is there any more. */
-const KEEP_ALIVE = { keepAliveInitialDelayMillis: 10_000 };
 
 /** What was done lasts, whatever the goodbye. */
 export async function closed(database: Database): Promise<void> {
   await database.close(0).catch(() => undefined);
-}
-
-/** Asks on a connection of its own. @throws ShardingError `shard_unavailable`, or the driver's error of a statement */
-export async function asking<T>(
-  database: Database,
-  limitMs: number,
-  work: (client: pg.Client) => Promise<T>,
-): Promise<T> {
-  let connected = false;
-  try {
-    return await database.dedicated('migrations', limitMs, (client) => {
-      connected = true;
-      return work(client);
-    });
-  } catch (cause) {
-    throw connected && !isConnectionFailure(cause) ? cause : checkoutError(database.label, cause);
-  }
 }
 
 /** Not bounded by the limits of requests; ends soon after its client has died, and with it what runs there. */

@@ -1,5 +1,5 @@
 import { fanOut } from '../shards/fan-out.js';
-import { asking, closed, migrationDatabase } from './migration-session.js';
+import { asking } from './asking.js';
 import { migrationTargets, type MigrationTarget, type TargetChoice } from './migration-target.js';
 import { differenceOf, migrationsTable, readApplied, readOnly, type Applied } from './read-applied.js';
 import { targetFailure, type TargetFailure } from './target-result.js';
@@ -48,20 +48,16 @@ export async function migrationStatus(
   );
 }
 
-async function statusOf(settings: ShardingSettings, target: MigrationTarget): Promise<TargetStatus> {
-  const database = migrationDatabase(settings, target);
-  try {
-    const limitMs = 2 * target.settings.connectTimeoutMs + STATEMENT_LIMIT_MS;
-    return await asking(database, limitMs, (client) =>
-      readOnly(client, async () => {
-        await client.query(`select set_config('statement_timeout', $1, true)`, [`${STATEMENT_LIMIT_MS}ms`]);
-        const applied = await readApplied(client, migrationsTable(settings));
-        return described(target, applied, await invalidIndexes(client));
-      }),
-    );
-  } finally {
-    await closed(database);
-  }
+function statusOf(settings: ShardingSettings, target: MigrationTarget): Promise<TargetStatus> {
+  const read = async (client: pg.Client) => {
+    await client.query(`select set_config('statement_timeout', $1, true)`, [`${STATEMENT_LIMIT_MS}ms`]);
+    const applied = await readApplied(client, migrationsTable(settings));
+    return described(target, applied, await invalidIndexes(client));
+  };
+  return asking(settings, target.settings, {
+    limitMs: 2 * target.settings.connectTimeoutMs + STATEMENT_LIMIT_MS,
+    work: (client) => readOnly(client, () => read(client)),
+  });
 }
 
 function described(target: MigrationTarget, found: Applied, indexes: readonly string[]): TargetStatus {

@@ -34,6 +34,9 @@ interface RunEnd {
   readonly failed: (targets: string) => string;
 }
 
+/** @param following the targets whose turn comes after it; none where others run beside it */
+type RunOne = (target: MigrationTarget, following: readonly MigrationTarget[]) => Promise<TargetResult>;
+
 /**
  * Runs all targets, and tells the log of those that were not attempted.
  *
@@ -43,7 +46,7 @@ interface RunEnd {
 export async function runTargets(
   targets: readonly MigrationTarget[],
   order: RunOrder & RunEnd,
-  run: (target: MigrationTarget) => Promise<TargetResult>,
+  run: RunOne,
 ): Promise<readonly TargetResult[]> {
   const results = await inOrder(targets, order, run);
   const { log, causes, failed, stopsAt = () => true } = order;
@@ -61,25 +64,25 @@ export async function runTargets(
 async function inOrder(
   targets: readonly MigrationTarget[],
   order: RunOrder,
-  run: (target: MigrationTarget) => Promise<TargetResult>,
+  run: RunOne,
 ): Promise<TargetResult[]> {
   const results = targets.map<TargetResult>(({ name }) => notAttempted(name));
   const { stopsAt = () => true, progress } = order;
   let finished = 0;
   let stopped = false;
-  const runOne = async (target: MigrationTarget): Promise<TargetResult> => {
-    const result = await run(target);
+  const runOne: RunOne = async (target, following) => {
+    const result = await run(target, following);
     results[targets.indexOf(target)] = result;
     stopped ||= result.state === 'failed' && stopsAt(result);
     progress?.({ finished: ++finished, total: targets.length, result });
     return result;
   };
   for (const { members, width, asks } of stagesOf(targets, order)) {
-    const queue = members.values(); // shared by all lanes
+    const queue = members.entries(); // shared by all lanes
     const lane = async () => {
-      for (const target of queue) {
+      for (const [index, target] of queue) {
         if (stopped) return;
-        const result = await runOne(target);
+        const result = await runOne(target, width === 1 ? members.slice(index + 1) : []);
         if (asks && !stopped) stopped = !(await asks(result));
       }
     };

@@ -1,11 +1,8 @@
 import { ShardingError } from '@app/routing';
 import { endedBy } from './abort-limit.js';
-import { applyStep, type Step } from './apply-migration.js';
-import { patienceOf, waitOf, type MigrationLimits, type MigrationLog } from './migration-limits.js';
-import { closed, inSession, migrationDatabase, type MigrationSession } from './migration-session.js';
 import { failureText, targetFailure, type TargetResult } from './target-result.js';
-import type { Database } from '../shards/database.js';
 import type { ShardingSettings } from '../sharding.settings.js';
+import type { MigrationLimits, MigrationLog } from './migration-limits.js';
 import type { MigrationTarget } from './migration-target.js';
 
 /** What all targets of one call have in common. */
@@ -22,12 +19,12 @@ interface TargetWork {
   /** What has then happened to its migrations, and what is said where nothing has. */
   readonly words: { readonly did: 'applied' | 'reverted'; readonly nothing: string };
   /** Decided without the lock, which is then not taken. */
-  isDone(database: Database): boolean | Promise<boolean>;
+  isDone(): boolean | Promise<boolean>;
   /** Looks again: whoever held the lock before may have changed what there is to do. */
-  run(held: HeldTarget): Promise<void>;
+  run(done: Done): Promise<void>;
 }
 
-/** Does the work of one target on one session that holds its lock, and tells the log what came of it. Never rejects. */
+/** Does the work of one target where there is any, and tells the log what came of it. Never rejects. */
 export async function runTarget(
   target: MigrationTarget,
   run: TargetRun,
@@ -35,7 +32,7 @@ export async function runTarget(
 ): Promise<TargetResult> {
   const began = performance.now();
   const done: Done = { names: [], interleaved: [], step: undefined };
-  const attempted = attempt(target, { run, work, done });
+  const attempted = attempt({ run, work, done });
   const { state, error } = (await endedBy(attempted, run.options.signal)) ?? UNHEARD;
   if (error !== undefined) run.causes.set(target.name, error);
   const result = {
@@ -62,18 +59,13 @@ interface Attempt {
 }
 
 /** Never rejects. */
-async function attempt(target: MigrationTarget, { run, work, done }: Attempt): Promise<TargetEnd> {
-  const database = migrationDatabase(run.settings, target);
+async function attempt({ run, work, done }: Attempt): Promise<TargetEnd> {
   try {
-    if (await work.isDone(database)) return { state: 'skipped' };
-    await inSession(database, waitOf(target.name, run), (session) =>
-      work.run(new HeldTarget(session, { target, run, done })),
-    );
+    if (await work.isDone()) return { state: 'skipped' };
+    await work.run(done);
     return { state: done.names.length + done.interleaved.length > 0 ? 'done' : 'skipped' };
   } catch (error) {
     return { state: 'failed', error: run.options.signal?.aborted ? interrupted() : error };
-  } finally {
-    await closed(database);
   }
 }
 
@@ -99,56 +91,8 @@ function tell(log: MigrationLog, { did, nothing }: TargetWork['words'], result: 
 }
 
 /** What lasts, and the name of what is under way. */
-interface Done {
+export interface Done {
   readonly names: string[];
   readonly interleaved: string[];
   step: string | undefined;
-}
-
-interface Held {
-  readonly target: MigrationTarget;
-  readonly run: TargetRun;
-  readonly done: Done;
-}
-
-/** A target whose lock is held. */
-export class HeldTarget {
-  readonly target: MigrationTarget;
-
-  constructor(
-    readonly session: MigrationSession,
-    private readonly held: Held,
-  ) {
-    this.target = held.target;
-  }
-
-  /** The migration whose step it is counts as applied, or reverted, once it is done. */
-  async migration(step: Step): Promise<void> {
-    await this.step(step);
-    this.held.done.names.push(step.name);
-  }
-
-  /** The column whose step it is has its own ids once it is done. */
-  async identity(column: string, step: Step): Promise<void> {
-    await this.step(step);
-    this.held.done.interleaved.push(column);
-  }
-
-  /** A step that fails is the one that is blamed, and no other. */
-  async step(step: Step): Promise<void> {
-    const { target, run, done } = this.held;
-    done.step = step.name;
-    await applyStep(this.session, step, patienceOf(target.name, run, step.name));
-    done.step = undefined;
-  }
-
-  /** Whether anything was done here. */
-  get changed(): boolean {
-    const { names, interleaved } = this.held.done;
-    return names.length + interleaved.length > 0;
-  }
-
-  log(text: string): void {
-    this.held.run.log(`target=${this.target.name} ${text}`);
-  }
 }

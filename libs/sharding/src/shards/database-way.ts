@@ -20,7 +20,7 @@ interface WayParts {
   readonly label: string;
   readonly settings: DatabaseSettings;
   /** What the pool connects with, unless the application builds the `DataSource` itself. */
-  readonly options: PostgresOptions;
+  readonly options: Pick<PostgresOptions, 'ssl' | 'extra'>;
   /** Gives the `DataSource` that the application builds, where it does. */
   readonly build: (() => Promise<DataSource>) | undefined;
 }
@@ -89,7 +89,7 @@ export class DatabaseWay {
   }
 }
 
-function startupParameters({ extra }: PostgresOptions): Record<string, unknown> {
+function startupParameters({ extra }: Pick<PostgresOptions, 'extra'>): Record<string, unknown> {
   const given = (extra ?? {}) as Record<string, unknown>;
   return Object.fromEntries(
     STARTUP_PARAMETERS.flatMap((name) => (name in given ? [[name, given[name]]] : [])),

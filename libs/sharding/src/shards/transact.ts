@@ -1,6 +1,6 @@
 import { ShardingError } from '@app/routing';
 import { beginSql } from './begin.js';
-import { answerLimit } from './data-source-options.js';
+import { answerLimit } from './connection-extra.js';
 import { described, unavailable } from './database-failure.js';
 import { outcomeUnknown } from './shard-runner.js';
 import { active, asControl, Transaction } from './transaction.js';
