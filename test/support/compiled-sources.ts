@@ -8,7 +8,13 @@ import { waitFor } from './wait-for.js';
 export const COMPILED_VARIABLE = 'SHARDING_TEST_COMPILED';
 
 const ROOT = resolve('.');
-const SOURCES = ['libs/routing/src', 'libs/sharding/src', 'apps/shardctl/src', 'apps/bookmarks/src'];
+const SOURCES = [
+  'libs/routing/src',
+  'libs/sharding/src',
+  'libs/jobs/src',
+  'apps/shardctl/src',
+  'apps/bookmarks/src',
+];
 const TIMEOUT_MS = 60_000;
 
 /**

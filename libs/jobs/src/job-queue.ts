@@ -128,6 +128,7 @@ export class JobQueue {
     this.#closed = true;
     const boss = await this.#opening?.catch(() => undefined);
     await boss?.stop({ graceful: false, close: false });
+    await this.#parts.pool.close();
   }
 
   readonly #run: RunStatement = (sql, parameters) => this.#parts.pool.query(STEP_LIMIT_MS, sql, parameters);
@@ -151,7 +152,7 @@ export class JobQueue {
     boss.on('error', (error) => this.#logger.warn(`maintenance of the jobs failed (${nameOf(error)})`));
     try {
       await boss.start();
-      await this.#createQueues(boss);
+      await this.#createQueues();
       return boss;
     } catch (error) {
       this.#opening = undefined; // one that failed to start cannot be started again
@@ -160,14 +161,21 @@ export class JobQueue {
     }
   }
 
-  /** A short queue holds one waiting job of each singleton key. */
-  async #createQueues(boss: PgBoss): Promise<void> {
-    const known = new Set((await boss.getQueues()).map(({ name }) => name));
-    const names = [...this.#parts.handlers.byName.keys()];
-    for (const name of names.flatMap((job) => [deadNameOf(job), job])) {
-      if (!known.has(name))
-        await boss.createQueue(name, { name, policy: name.includes(':') ? 'standard' : 'short' });
-    }
+  /** In turn with other processes. A short queue holds one waiting job of each singleton key. */
+  async #createQueues(): Promise<void> {
+    const { pool, settings, handlers } = this.#parts;
+    const names = [...handlers.byName.keys()].flatMap((job) => [deadNameOf(job), job]);
+    await pool.tx(STEP_LIMIT_MS, async (run) => {
+      await run(`select pg_advisory_xact_lock(hashtextextended('nestjs_sharding.jobs ' || $1, 0))`, [
+        settings.schema,
+      ]);
+      const queues = await run<{ name: string }>(`select name from ${settings.schema}.queue`);
+      const known = new Set(queues.map(({ name }) => name));
+      for (const name of names.filter((wanted) => !known.has(wanted))) {
+        const policy = name.includes(':') ? 'standard' : 'short';
+        await run(`select ${settings.schema}.create_queue($1, $2::json)`, [name, { policy }]);
+      }
+    });
   }
 }
 

@@ -3,7 +3,12 @@ import { ShardingError } from '@app/routing';
 import { CronClock } from './cron-clock.js';
 import { failureText } from './failure-text.js';
 import { JobWorker } from './job-worker.js';
-import type { BeforeApplicationShutdown, OnApplicationBootstrap, OnModuleInit } from '@nestjs/common';
+import type {
+  BeforeApplicationShutdown,
+  OnApplicationBootstrap,
+  OnApplicationShutdown,
+  OnModuleInit,
+} from '@nestjs/common';
 import type { Shards } from '@app/sharding';
 import type { JobHandlers } from './job-handlers.js';
 import type { JobQueue } from './job-queue.js';
@@ -17,7 +22,9 @@ interface RuntimeParts {
 }
 
 /** The workers and the cron clock of this process. */
-export class JobRuntime implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown {
+export class JobRuntime
+  implements OnModuleInit, OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
+{
   readonly #parts: RuntimeParts;
   readonly #workers = new Map<string, JobWorker>();
   #clock: CronClock | undefined;
@@ -34,8 +41,11 @@ export class JobRuntime implements OnModuleInit, OnApplicationBootstrap, BeforeA
   /** A control database that is down stops no boot: the loops go on asking. */
   async onApplicationBootstrap(): Promise<void> {
     const { queue, settings } = this.#parts;
-    await queue.open().catch((error: unknown) => {
-      if (error instanceof ShardingError && error.code === 'migrations_pending') throw error;
+    await queue.open().catch(async (error: unknown) => {
+      if (error instanceof ShardingError && error.code === 'migrations_pending') {
+        await queue.close(); // a boot that fails calls no other hook
+        throw error;
+      }
       new Logger('Jobs').warn(
         `the control database does not answer: jobs begin later (${failureText(error)})`,
       );
@@ -48,11 +58,15 @@ export class JobRuntime implements OnModuleInit, OnApplicationBootstrap, BeforeA
     this.#workers.get(name)?.wake();
   }
 
+  /** Ends the work. Requests that HTTP still serves may send. */
   async beforeApplicationShutdown(): Promise<void> {
-    const { queue, settings } = this.#parts;
+    const { stopTimeoutMs } = this.#parts.settings;
     await this.#clock?.stop();
-    await Promise.all([...this.#workers.values()].map((worker) => worker.stop(settings.stopTimeoutMs)));
-    await queue.close();
+    await Promise.all([...this.#workers.values()].map((worker) => worker.stop(stopTimeoutMs)));
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.#parts.queue.close();
   }
 
   #start(): void {

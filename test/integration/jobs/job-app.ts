@@ -21,6 +21,12 @@ export class Handlers {
 
   constructor(@Inject(Shards) private readonly shards: Shards) {}
 
+  /** One statement on the shard of the running job. */
+  async look(): Promise<void> {
+    const db = await this.shards.current();
+    await db.query('select 1');
+  }
+
   @Job('plain', { retry: { limit: 0 } })
   async plain(payload: unknown, job: JobContext): Promise<void> {
     this.calls.push({ payload, job });

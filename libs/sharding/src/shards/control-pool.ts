@@ -12,9 +12,13 @@ export type RunStatement = <Row = Record<string, unknown>>(
   parameters?: readonly unknown[],
 ) => Promise<Row[]>;
 
+/** How long a statement that runs at the end may go on. */
+const CLOSE_LIMIT_MS = 1000;
+
 /**
  * A small pool of its own on the control database, with the limits, the TLS and the login of all others: for a part of
- * the program that is always busy, so that routing never waits for it, nor it for routing. The library closes it.
+ * the program that is always busy, so that routing never waits for it, nor it for routing. The library closes it, at
+ * the latest at the shutdown.
  */
 export class ControlPool {
   readonly #database: Database;
@@ -56,6 +60,11 @@ export class ControlPool {
     return transact(place, { timeoutMs: limitMs }, ({ runner }) =>
       work((sql, parameters) => rowsOf(runner, sql, parameters)),
     );
+  }
+
+  /** Ends its connections. The library does it too, at the shutdown; twice is fine. */
+  close(): Promise<void> {
+    return this.#database.close(CLOSE_LIMIT_MS);
   }
 
   async #open(): Promise<PostgresRunner> {
