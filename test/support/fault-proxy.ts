@@ -99,9 +99,11 @@ export class FaultProxy {
   /**
    * Cuts the connection of the next statement that matches, once: `before` the server gets it, or `after` it has
    * answered, of which the client never hears. Count `injections` to know that it happened.
+   *
+   * @param passing how many that match get through before
    */
-  cutOn(statement: RegExp, when: CutMoment, how: CutManner = 'reset'): void {
-    this.#cuts.plan(statement, { when, how });
+  cutOn(statement: RegExp, when: CutMoment, how: CutManner = 'reset', passing = 0): void {
+    this.#cuts.plan(statement, { when, how }, passing);
   }
 
   /** The same at the k-th statement from now, 1 being the next one. */

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { Action, ActionExecutor, Actions, PartialCommit, type ActionContext } from '@app/actions';
 import { Shards } from '@app/sharding';
 import { Account, PurseFleet, Purse, TENANTS } from '../../support/purse-fleet.js';
-import { amounts, BANK, journal, MoveMoney, openAccount, partStates } from './bank-actions.js';
+import { amounts, BANK, journal, MoveMoney, openAccount, partStates } from '../../support/bank-actions.js';
 import type { INestApplication } from '@nestjs/common';
 
 /** Whatever the test says. */

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { Action, ActionExecutor, PartialCommit, type ActionContext } from '@app/actions';
 import { ShardIdentifier } from '@app/routing';
 import { Purse, PurseFleet, TENANTS } from '../../support/purse-fleet.js';
-import { amounts, BANK, journal, MoveMoney, openAccount, partStates } from './bank-actions.js';
+import { amounts, BANK, journal, MoveMoney, openAccount, partStates } from '../../support/bank-actions.js';
 import type { ExecuteOptions } from '@app/actions';
 
 /** Opens a purse; counts how often it runs. */

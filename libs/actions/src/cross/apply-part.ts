@@ -2,7 +2,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ShardingError } from '@app/routing';
 import { retryDelay } from '../executor/retry-policy.js';
 import { writeLedger } from '../ledger/ledger-statements.js';
-import { appendEvents } from '../outbox/append-events.js';
 import { writeRows } from '../rows/write-rows.js';
 import { lockPart, markApplied } from './part-statements.js';
 import type { ShardDb } from '@app/sharding';
@@ -62,9 +61,7 @@ export async function writeContent(
   undo?: UndoRow[],
 ): Promise<WrittenRow[]> {
   if (ledger && !(await writeLedger(tx, ledger))) throw new AlreadyApplied();
-  const written = await writeRows(tx, rows, undo);
-  await appendEvents(tx, events);
-  return written;
+  return writeRows(tx, rows, { events, undo });
 }
 
 function notToBeApplied({ shard }: ShardDb, state: string): ShardingError {

@@ -52,8 +52,8 @@ export class Journal {
   /** An action that has ended stays as it is. */
   async mark(actionId: string, state: JournalState, failure?: string): Promise<void> {
     await this.#run(
-      `update _sharding_action_journal
-      set state = $2, failure = coalesce($3, failure), attempts = attempts + 1, changed_at = now()
+      `update _sharding_action_journal set state = $2, failure = coalesce($3, failure),
+        attempts = attempts + 1, changed_at = now()
       where action_id = $1 and state in ('pending', 'partial')`,
       [actionId, state, failure ?? null],
     );

@@ -1,32 +1,57 @@
 import { ShardingError } from '@app/routing';
+import { appendEvents, appendSql, eventsParameter } from '../outbox/append-events.js';
 import { deleteSql, insertSql, updateSql } from './row-sql.js';
 import { lockRows } from './lock-rows.js';
 import { imageOf, undoOf } from '../undo/undo-row.js';
 import type { ShardDb } from '@app/sharding';
+import type { OutboxEvent } from '../outbox/outbox-event.js';
+import type { Statement } from './row-sql.js';
 import type { UndoRow } from '../undo/undo-row.js';
 import type { DeleteOperation, InsertOperation, RowOperation, UpdateOperation } from './row-operation.js';
 
 /** Columns that the database has set, by name. */
 export type WrittenRow = Readonly<Record<string, unknown>>;
 
+/** What is written besides the rows. */
+export interface WriteOptions {
+  /** In the statement of the last row, which spares a round trip. */
+  readonly events?: readonly OutboxEvent[];
+  /** Is told how each row is put back. */
+  readonly undo?: UndoRow[] | undefined;
+}
+
 /**
  * Writes rows in their order, in the transaction of `tx`.
  *
- * @param undo is told how each row is put back, where that is wanted
  * @returns for each operation what it wanted back
  * @throws ShardingError `stale_row` for a row that was changed, or is gone, since it was loaded; what the server refuses
  */
 export async function writeRows(
   tx: ShardDb,
   operations: readonly RowOperation[],
-  undo?: UndoRow[],
+  { events = [], undo }: WriteOptions = {},
 ): Promise<WrittenRow[]> {
   await lockRows(tx, operations);
   const written: WrittenRow[] = [];
-  for (const batch of batches(operations)) {
-    written.push(...('kind' in batch ? [await change(tx, batch, undo)] : await insert(tx, batch, undo)));
+  const all = batches(operations);
+  for (const [index, batch] of all.entries()) {
+    const at = { tx, undo, events: index === all.length - 1 ? events : [] };
+    written.push(...('kind' in batch ? [await change(batch, at)] : await insert(batch, at)));
   }
+  if (all.length === 0) await appendEvents(tx, events);
   return written;
+}
+
+interface WritingAt extends WriteOptions {
+  readonly tx: ShardDb;
+  readonly events: readonly OutboxEvent[];
+}
+
+/** The statement with the events in front. */
+function withEvents({ sql, parameters }: Statement, { events }: WritingAt): Statement {
+  if (events.length === 0) return { sql, parameters };
+  const appended = appendSql(parameters.length + 1);
+  return { sql: `with _sharding_events as (${appended}) ${sql}`, parameters: [...parameters, eventsParameter(events)] };
 }
 
 type Batch = readonly [InsertOperation, ...InsertOperation[]] | UpdateOperation | DeleteOperation;
@@ -57,11 +82,11 @@ function shapeOf({ table, values, returning }: InsertOperation): string | undefi
 }
 
 async function insert(
-  tx: ShardDb,
   batch: readonly [InsertOperation, ...InsertOperation[]],
-  undo: UndoRow[] | undefined,
+  at: WritingAt,
 ): Promise<readonly WrittenRow[]> {
-  const { sql, parameters } = insertSql(batch, undo ? 'image' : 'values');
+  const { tx, undo } = at;
+  const { sql, parameters } = withEvents(insertSql(batch, undo ? 'image' : 'values'), at);
   const rows = await tx.query<(WrittenRow & { _sharding_image?: string })[]>(sql, parameters);
   return batch.map((operation, index) => {
     const { _sharding_image: image = '{}', ...row } = rows[index] ?? {};
@@ -70,13 +95,11 @@ async function insert(
   });
 }
 
-async function change(
-  tx: ShardDb,
-  operation: UpdateOperation | DeleteOperation,
-  undo: UndoRow[] | undefined,
-): Promise<WrittenRow> {
+async function change(operation: UpdateOperation | DeleteOperation, at: WritingAt): Promise<WrittenRow> {
+  const { tx, undo } = at;
   undo?.push(undoOf(operation, await imageOf(tx, operation)));
-  const { sql, parameters } = operation.kind === 'update' ? updateSql(operation) : deleteSql(operation);
+  const statement = operation.kind === 'update' ? updateSql(operation) : deleteSql(operation);
+  const { sql, parameters } = withEvents(statement, at);
   const [rows, written] = await tx.query<[WrittenRow[], number]>(sql, parameters);
   if (written === 1) return rows[0] ?? {};
   throw staleRow(operation.entity, tx.shard.name);

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Action, EventType, type ActionContext } from '@app/actions';
 import { ShardedUuid, ShardIdentifier } from '@app/routing';
 import { InjectShardedRepository, PlacedRepository } from '@app/sharding';
-import { Account, type PurseFleet } from '../../support/purse-fleet.js';
+import { Account, type PurseFleet } from './purse-fleet.js';
 
 @EventType('money.moved')
 export class MoneyMoved {
