@@ -48,10 +48,11 @@ export async function createDataDirectory({ initdb, user }: PostgresBinaries): P
   const passwordFile = join(directory, 'password');
   const options = ['--no-sync', '--no-instructions', '--encoding=UTF8', '--locale=C', '--wal-segsize=1'];
   const access = [`--username=${SUPERUSER}`, `--pwfile=${passwordFile}`, '--auth=scram-sha-256'];
+  const cheap = ['-c', 'scram_iterations=1']; // a third of the time that a client takes to connect, tens of thousands of times
   try {
     await writeFile(passwordFile, PASSWORD);
     await giveTo(user, passwordFile);
-    await run(initdb, ['-D', dataOf(directory), ...options, ...access], {
+    await run(initdb, ['-D', dataOf(directory), ...options, ...access, ...cheap], {
       ...user,
       cwd: directory,
       env: SERVER_ENVIRONMENT,

@@ -1,10 +1,10 @@
 import pg from 'pg';
 import { runOnce } from './admin-query.js';
 
-/** Copies `template` (the empty `template1` when left out); nobody may be connected to it. */
+/** Copies `template` (the empty `template1` when left out), file by file: half the work; nobody may be connected to it. */
 export async function createDatabase(adminUrl: string, name: string, template = 'template1'): Promise<void> {
   const [database, source] = [name, template].map(pg.escapeIdentifier);
-  await runOnce(adminUrl, `create database ${database} template ${source}`);
+  await runOnce(adminUrl, `create database ${database} template ${source} strategy file_copy`);
 }
 
 /** Ends the sessions of a database and drops it; one that does not exist is fine. */
