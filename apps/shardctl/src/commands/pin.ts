@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { ShardingError } from '@app/routing';
+import { failureOf } from '../failure.js';
 import { operatorName, unusedNote, withPinsOf } from '../open-pins.js';
 import { withMovesOf } from './move-run.js';
 import type { Session, Verb } from '../verb.js';
@@ -51,10 +51,10 @@ async function admit(key: string, shard: string, session: Session): Promise<stri
     const refused = await withMovesOf(session, (moves) => moves.admit(key, shard, { signal }));
     return refused ? [`its slot had left ${shard} by a move: it is an exception of that now`] : [];
   } catch (error) {
-    if (!(error instanceof ShardingError)) throw error;
-    if (error.code === 'migrations_pending') return []; // where no move ever was
+    const { code, message } = failureOf(error); // the pin is written, whatever this comes to
+    if (code === 'migrations_pending') return []; // where no move ever was
     return [
-      `whether its slot has left ${shard} by a move was not looked at (${error.message}): shardctl audit tells`,
+      `whether its slot has left ${shard} by a move was not looked at (${message}): shardctl audit tells`,
     ];
   }
 }
