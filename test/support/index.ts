@@ -6,5 +6,6 @@ export { freePort } from './free-port.js';
 export { PostgresServer, type ServerOptions } from './postgres-server.js';
 export { createScratchDirectory, removeScratchDirectory } from './scratch-directory.js';
 export { SmallDisk } from './small-disk.js';
+export { seededPick, seededRandom } from './seeded-random.js';
 export { TestCluster } from './test-cluster.js';
 export { waitFor, type WaitOptions } from './wait-for.js';

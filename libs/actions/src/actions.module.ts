@@ -6,6 +6,8 @@ import { Actions } from './operator/actions.js';
 import { OutboxSignal } from './outbox/outbox-signal.js';
 import { outboxProviders } from './outbox/outbox.providers.js';
 import { Subscribers } from './outbox/subscribers.js';
+import { sagaProviders } from './saga/saga.providers.js';
+import { Sagas } from './saga/sagas.js';
 import type { DynamicModule } from '@nestjs/common';
 import type { ActionsOptions } from './actions.options.js';
 
@@ -18,8 +20,8 @@ export class ActionsModule {
       module: ActionsModule,
       global: true,
       imports: [DiscoveryModule],
-      providers: [...outboxProviders(options.outbox), ...executorProviders(options)],
-      exports: [ActionExecutor, Actions, OutboxSignal, Subscribers],
+      providers: [...outboxProviders(options.outbox), ...executorProviders(options), ...sagaProviders()],
+      exports: [ActionExecutor, Actions, OutboxSignal, Sagas, Subscribers],
     };
   }
 }

@@ -6,6 +6,7 @@ import { actionTraits } from '../action/action.decorator.js';
 import { AlreadyApplied, writeContent } from '../cross/apply-part.js';
 import { runCrossShard } from '../cross/cross-shard-run.js';
 import { list } from '../cross/partial-commit.js';
+import { giveUp } from '../ledger/give-up.js';
 import { ledgerPlace } from '../ledger/idempotency.js';
 import { storedResult } from '../ledger/stored-result.js';
 import { ActionPlan } from '../plan/action-plan.js';
@@ -18,6 +19,7 @@ import type { RoutingKey } from '@app/routing';
 import type { EntityPlaces, Shards } from '@app/sharding';
 import type { Action, ActionClass, ActionTraits } from '../action/action.decorator.js';
 import type { ActionDatabases } from '../cross/action-databases.js';
+import type { ExecutionEnd } from '../ledger/give-up.js';
 import type { LedgerPlace } from '../ledger/idempotency.js';
 import type { Actions } from '../operator/actions.js';
 import type { OutboxSignal } from '../outbox/outbox-signal.js';
@@ -72,6 +74,25 @@ export class ActionExecutor {
     const execution = { action, traits, params, options };
     if (options.key === undefined) return this.#attempts(execution);
     return this.#parts.shards.runFor(options.key, () => this.#attempts(execution));
+  }
+
+  /**
+   * Decides that an execution with an idempotency key is not done, unless it was: whichever is committed first holds, and
+   * the same execution is `action_refused` from then on.
+   *
+   * @returns the result where it was done
+   * @throws ShardingError `invalid_options` without an idempotency key or a home; `deadline_exceeded`; `shard_unavailable`
+   */
+  async giveUp(
+    target: ActionClass<never>,
+    options: Pick<ExecuteOptions, 'key' | 'home' | 'idempotencyKey'>,
+  ): Promise<ExecutionEnd> {
+    const { shards, settings } = this.#parts;
+    const action = actionTraits(target).name;
+    const place = await ledgerPlace({ action, params: undefined, options, key: options.key }, shards);
+    if (!place)
+      throw new ShardingError('invalid_options', 'giveUp needs the idempotency key of an execution');
+    return giveUp(place, action, settings.transactionTimeoutMs);
   }
 
   async #attempts<Params, Result>(execution: Execution<Params, Result>): Promise<Result> {

@@ -1,4 +1,5 @@
 import { ShardingError } from '@app/routing';
+import { assertNotGivenUp } from './give-up.js';
 import { readLedger } from './ledger-statements.js';
 import type { ActionDatabases } from '../cross/action-databases.js';
 import type { Actions } from '../operator/actions.js';
@@ -8,7 +9,7 @@ import type { LedgerRow } from './ledger-row.js';
 /**
  * The result that an execution has left; one over several shards is completed first.
  *
- * @throws ShardingError `idempotency_mismatch` for other parameters; `action_refused` where it was undone; PartialCommit
+ * @throws ShardingError `idempotency_mismatch` for other parameters; `action_refused` where it was undone, or given up; PartialCommit
  */
 export async function storedResult(
   { actionId, home, paramsHash }: LedgerPlace,
@@ -17,6 +18,7 @@ export async function storedResult(
 ): Promise<LedgerRow['result'] | undefined> {
   const row = await readLedger(await home.primary(), actionId);
   if (!row) return undefined;
+  assertNotGivenUp(row);
   if (row.paramsHash !== paramsHash) {
     throw new ShardingError(
       'idempotency_mismatch',

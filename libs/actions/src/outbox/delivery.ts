@@ -36,14 +36,20 @@ export class Delivery {
     if (signal.aborted) return undefined; // the end of the process is no failure of a handler
     const taken = due.filter((_one, index) => ends[index]?.status === 'fulfilled').map(({ name }) => name);
     const { reason } = ends[failed] as PromiseRejectedResult;
-    return this.#failed(event, [...event.handled, ...taken], `${due[failed]?.name}: ${failureText(reason)}`);
+    return {
+      position: event.position,
+      attempts: event.attempts,
+      failure: `${due[failed]?.name}: ${failureText(reason)}`,
+      handled: [...event.handled, ...taken],
+      retryMs: this.#retryMs(event.attempts + 1, due[failed]),
+    };
   }
 
-  #failed(event: WaitingEvent, handled: readonly string[], failure: string): Outcome {
+  /** Undefined where an event that has failed so often is given up. */
+  #retryMs(failures: number, failed: Subscriber | undefined): number | undefined {
     const { maxAttempts, backoff } = this.parts;
-    const { position, attempts } = event;
-    const retryMs = attempts + 1 < maxAttempts ? retryDelayMs(backoff, attempts + 1) : undefined;
-    return { position, attempts, failure, handled, retryMs };
+    if (failures >= (failed?.maxAttempts ?? maxAttempts)) return undefined;
+    return retryDelayMs({ ...backoff, mostMs: failed?.mostRetryMs ?? backoff.mostMs }, failures);
   }
 
   #inTurn(subscriber: Subscriber, event: WaitingEvent): Promise<void> {

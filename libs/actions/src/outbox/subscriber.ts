@@ -8,6 +8,10 @@ export interface Subscriber {
   readonly type: string | readonly string[] | undefined;
   /** Events at a time, on each shard. */
   readonly concurrency: number;
+  /** Attempts after which an event that it does not take is a dead letter. Default: the relay's. */
+  readonly maxAttempts?: number;
+  /** The longest pause between two attempts. Default: the relay's. */
+  readonly mostRetryMs?: number;
   /** Takes an event, perhaps again. Rejects where it could not. */
   deliver(event: EventEnvelope): Promise<void>;
 }

@@ -21,6 +21,8 @@ export interface StepProgress {
   readonly state: StepState;
   /** What the step's action has returned. */
   readonly result?: unknown;
+  /** Until when it must be done; of a step that is asked for. By the clock of the saga's shard, ISO 8601. */
+  readonly dueAt?: string;
 }
 
 /** How far a saga is. Plain data: it is stored as JSON. */
@@ -63,7 +65,8 @@ export function advanceSaga(stages: SagaStages, progress: SagaProgress, news: St
   const undo = news.outcome === 'undone' || news.outcome === 'undo_failed';
   if (before !== (undo ? 'undoing' : 'asked')) return { progress, asked: [] };
   if (news.outcome === 'undo_failed') return { progress: { ...progress, state: 'stuck' }, asked: [] };
-  const told: StepProgress = { ...progress.steps[news.step], ...stepAfter(news) };
+  const { result } = progress.steps[news.step] ?? {};
+  const told: StepProgress = { ...(result !== undefined && { result }), ...stepAfter(news) };
   const state = news.outcome === 'refused' ? 'compensating' : progress.state;
   return onward(stages, { state, steps: { ...progress.steps, [news.step]: told } });
 }
@@ -76,6 +79,14 @@ export function resumeSaga(progress: SagaProgress): SagaChange {
     progress: { ...progress, state: 'compensating' },
     asked: undoing.map(([step]) => ({ step, phase: 'undo' })),
   };
+}
+
+/** Says until when the steps of a change must be done. */
+export function withDueTimes(change: SagaChange, dueAt: (step: string) => Date): SagaChange {
+  const asked = change.asked.filter(({ phase }) => phase === 'do');
+  const due = asked.map(({ step }) => [step, { state: 'asked', dueAt: dueAt(step).toISOString() } as const]);
+  const steps = { ...change.progress.steps, ...Object.fromEntries(due) };
+  return { asked: change.asked, progress: { ...change.progress, steps } };
 }
 
 /** Nothing more will happen by itself. */
