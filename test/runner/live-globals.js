@@ -8,6 +8,10 @@ export function setGlobals(globals) {
   current = globals;
 }
 
+export function globals() {
+  return current;
+}
+
 const live = (name) =>
   new Proxy(() => {}, {
     get: (_, key) => current[name][key],

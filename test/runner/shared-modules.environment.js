@@ -2,6 +2,7 @@ import { ModernFakeTimers } from '@jest/fake-timers';
 import { ModuleMocker } from 'jest-mock';
 import { register } from 'node:module';
 import { createContext } from 'node:vm';
+import { mappedStack } from './mapped-stack.js';
 
 register('./source-hooks.js', import.meta.url);
 
@@ -32,10 +33,9 @@ export default class SharedModulesEnvironment {
     this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: globalThis });
   }
 
-  /** Positions in stacks come from Node, who knows the source maps of what it has imported. */
   async setup() {
     process.setSourceMapsEnabled(true);
-    Error.prepareStackTrace = undefined;
+    Error.prepareStackTrace = mappedStack;
   }
 
   async teardown() {
