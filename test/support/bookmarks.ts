@@ -1,6 +1,7 @@
 import { createApp } from '../../apps/bookmarks/src/create-app.js';
 import { bookmarksSharding } from '../../apps/bookmarks/src/app.module.js';
 import { CreateBookmarks1764460800000 } from '../../apps/bookmarks/src/create-bookmarks.migration.js';
+import { CreateTagCounts1764460900000 } from '../../apps/bookmarks/src/create-tag-counts.migration.js';
 import { migrate, resolveOptions } from '@app/sharding';
 import { listen } from './deployment.js';
 import type { INestApplication } from '@nestjs/common';
@@ -31,17 +32,21 @@ export function bookmarksOptions(
       ...database,
     },
     tenancy: { source: 'header' },
-    migrations: { shards: [CreateBookmarks1764460800000] },
+    migrations: { shards: [CreateBookmarks1764460800000, CreateTagCounts1764460900000] },
   };
 }
 
-/** @param migrated `yes` applies the migrations first */
+/**
+ * @param migrated `yes` applies the migrations first
+ * @param jobs `on`: with its queue on the control database
+ */
 export async function bootBookmarks(
   options: ShardingOptions,
   migrated: 'yes' | 'no' = 'yes',
+  jobs: 'on' | 'off' = 'off',
 ): Promise<RunningBookmarks> {
   if (migrated === 'yes') await migrate(resolveOptions(options), () => undefined);
-  const app = await createApp(options, { logger: false, abortOnError: false });
+  const app = await createApp(options, { logger: false, abortOnError: false, jobs });
   return { app, url: await listen(app) };
 }
 

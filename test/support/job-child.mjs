@@ -23,7 +23,7 @@ class Handlers {
 
 decorate(
   'endless',
-  Job('endless', { leaseSeconds: 1, retry: { limit: 3, delaySeconds: 0, backoff: 'fixed' } }),
+  Job('endless', { leaseSeconds: 5, retry: { limit: 3, delaySeconds: 0, backoff: 'fixed' } }),
 );
 decorate('tick', Cron('* * * * * *', { name: 'tick' }));
 

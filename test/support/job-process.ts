@@ -35,7 +35,7 @@ export class JobProcess {
       spawn(
         process.execPath,
         [resolve('test/support/job-child.mjs'), root, JSON.stringify({ sharding, jobs })],
-        { stdio: ['ignore', 'pipe', 'pipe'], timeout: 60_000, killSignal: 'SIGKILL' },
+        { stdio: ['ignore', 'pipe', 'pipe'], timeout: 120_000, killSignal: 'SIGKILL' },
       ),
     );
     let errors = '';
@@ -51,7 +51,7 @@ export class JobProcess {
 
   /** Waits for a line. */
   until(wanted: (line: JobLine) => boolean, what: string): Promise<JobLine> {
-    return waitFor(async () => this.lines.find(wanted), { what, timeoutMs: 20_000 });
+    return waitFor(async () => this.lines.find(wanted), { what, timeoutMs: 40_000 });
   }
 
   /** Ends it at once, as an outage would. */

@@ -1,6 +1,6 @@
 import { Body, Controller, Get, Inject, Post } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import { InjectShardedRepository, ShardedRepository, Shards } from '@app/sharding';
+import { Idempotent, InjectShardedRepository, ShardedRepository, Shards } from '@app/sharding';
 import { Bookmark } from './bookmark.entity.js';
 import { CreateBookmarkDto } from './create-bookmark.dto.js';
 
@@ -27,7 +27,9 @@ export class BookmarksController {
     return { shard: shard.name, bookmarks };
   }
 
+  /** A client that sends an Idempotency-Key may repeat the request without a second bookmark. */
   @Post()
+  @Idempotent({ key: 'optional' })
   create(@Body() { url, title, tag = '' }: CreateBookmarkDto): Promise<Bookmark> {
     return this.bookmarks.save({ url, title, tag });
   }

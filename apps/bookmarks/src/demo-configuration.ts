@@ -29,7 +29,9 @@ export function demoConfiguration({ control, shard0, shard1, replica }: DemoUrls
     },
     tenancy: { source: 'header' },
     migrations: {
-      shards: [fileURLToPath(new URL('create-bookmarks.migration.js', import.meta.url))],
+      shards: ['create-bookmarks', 'create-tag-counts'].map((name) =>
+        fileURLToPath(new URL(`${name}.migration.js`, import.meta.url)),
+      ),
     },
   });
 }

@@ -30,6 +30,8 @@ export interface TakenJob {
   /** Attempts before this one; the fence: a later attempt has a higher number. */
   readonly retryCount: number;
   readonly retryLimit: number;
+  /** Of this attempt, as text or number. */
+  readonly expireInSeconds: number | string;
 }
 
 interface QueueParts {

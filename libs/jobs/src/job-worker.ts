@@ -79,7 +79,7 @@ export class JobWorker {
       });
     if (!jobs) return 0;
     this.#failing = false;
-    for (const job of jobs) this.#begin(job, askedAt + handler.leaseSeconds * 1000);
+    for (const job of jobs) this.#begin(job, askedAt + Number(job.expireInSeconds) * 1000);
     return jobs.length;
   }
 

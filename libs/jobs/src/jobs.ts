@@ -57,8 +57,8 @@ export class Jobs {
    * @param payload JSON of up to 256 KiB
    * @returns the id; undefined where the same job is waiting already, by its `singletonKey`
    * @throws ShardingError `no_routing_key` where the handler needs one; `invalid_options`; `shard_unavailable` while the
-   *   control database is down; `commit_unknown` where its answer was lost; `cross_shard_transaction` inside of a `db.tx`, which it would not be part of: send after it,
-   *   or emit an event
+   *   control database is down; `commit_unknown` where its answer was lost; `cross_shard_transaction` inside of a `db.tx`,
+   *   which it would not be part of: send after it, or emit an event
    */
   async send(name: string, payload: unknown, options: SendOptions = {}): Promise<string | undefined> {
     const id = await this.#parts.queue.send(this.#newJob(name, payload, options));

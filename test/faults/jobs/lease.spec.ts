@@ -60,12 +60,12 @@ describe('a worker that has lost its lease', () => {
     open[0]?.(error);
     const told = async () =>
       warnings.some((line) => line.includes('had lost its lease: attempt 1 counts for nothing'));
-    await waitFor(told, { what: 'the worker to learn of it' });
+    await waitFor(told, { what: 'the worker to learn of it', timeoutMs: 15_000 });
     expect(await row('stubborn')).toEqual({ state: 'active', retries: 1 });
     expect(handlers.calls.map(({ job }) => job.attempt)).toEqual([1, 2]);
     open[1]?.();
     const completed = async () => (await row('stubborn'))?.['state'] === 'completed';
-    await waitFor(completed, { what: 'the second attempt to end it' });
+    await waitFor(completed, { what: 'the second attempt to end it', timeoutMs: 15_000 });
     expect(handlers.calls).toHaveLength(2);
   });
 
@@ -80,7 +80,7 @@ describe('a worker that has lost its lease', () => {
     };
     await jobs.send('brief', 1, { routingKey: 'acme' });
     await untilCalled(handlers, 2);
-    await waitFor(async () => late.length > 0, { what: 'the late statement' });
+    await waitFor(async () => late.length > 0, { what: 'the late statement', timeoutMs: 15_000 });
     expect(late).toEqual(['deadline_exceeded']);
   });
 });

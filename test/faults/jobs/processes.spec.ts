@@ -1,9 +1,11 @@
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { expectNoConnections, waitFor } from '@test/support';
 import { deployment } from '../../support/deployment.js';
 import { JobProcess } from '../../support/job-process.js';
 import { bootJobs, QUICK } from '../../integration/jobs/job-app.js';
 import type { Deployment } from '../../support/deployment.js';
+
+jest.setTimeout(120_000); // processes that load everything
 
 let databases: Deployment;
 const running: JobProcess[] = [];
@@ -29,7 +31,7 @@ it("a job whose process is killed is another one's when its lease ends, as its n
   const sender = await sendEndless();
   const began = async () =>
     [first, second].find(({ lines }) => lines.some(({ endless }) => endless === sender));
-  const worker = await waitFor(began, { what: 'the job to begin', timeoutMs: 15_000 });
+  const worker = await waitFor(began, { what: 'the job to begin', timeoutMs: 40_000 });
   await worker.kill();
   const other = worker === first ? second : first;
   const line = await other.until(({ endless }) => endless === sender, 'the job on another process');
@@ -39,7 +41,7 @@ it("a job whose process is killed is another one's when its lease ends, as its n
 it('a cron runs once for each time in three processes that start at once', async () => {
   const processes = await Promise.all([start(), start(), start()]);
   const ticks = () => processes.flatMap(({ lines }) => lines.flatMap(({ dueAt }) => (dueAt ? [dueAt] : [])));
-  await waitFor(async () => ticks().length >= 5, { what: 'five ticks', timeoutMs: 20_000 });
+  await waitFor(async () => ticks().length >= 5, { what: 'five ticks', timeoutMs: 40_000 });
   expect(await Promise.all(processes.map((process) => process.terminate()))).toEqual([0, 0, 0]);
   const told = ticks().toSorted((a, b) => a.localeCompare(b));
   expect(told).toEqual([...new Set(told)]);
@@ -57,7 +59,7 @@ async function sendEndless(): Promise<string> {
   const [row] = await databases.query(
     'control',
     `insert into pgboss.job (name, data, retry_limit, expire_in, policy)
-      values ('endless', '{"payload": null}', 3, interval '1 second', 'short') returning id`,
+      values ('endless', '{"payload": null}', 3, interval '5 seconds', 'short') returning id`,
   );
   return String(row?.['id']);
 }

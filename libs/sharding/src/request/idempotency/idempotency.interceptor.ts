@@ -22,6 +22,8 @@ import type { IdempotentSettings } from './idempotent.decorator.js';
 /** Where a request's key is kept: one transaction there holds the key and the work. */
 interface Place {
   readonly name: string;
+  /** Outside of a transaction. */
+  readonly manager: EntityManager;
   tx<T>(work: (manager: EntityManager) => Promise<T>): Promise<T>;
 }
 
@@ -30,8 +32,7 @@ interface Call {
   readonly execution: ExecutionContext;
   readonly next: CallHandler;
   readonly settings: IdempotentSettings;
-  /** Undefined: the client sent no key. */
-  readonly keyed: KeyedRequest | undefined;
+  readonly keyed: KeyedRequest;
 }
 
 const FIRST_PAUSE_MS = 20;
@@ -66,12 +67,13 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const request = execution.switchToHttp().getRequest<object>();
     const key = idempotencyKeyOf(request, settings.key);
     const place = await this.#placeOf(request, settings);
-    const call: Call = { ...given, keyed: key === undefined ? undefined : await this.#keyed(key, given) };
+    if (key === undefined) return this.#work(place.manager, given); // as without the decorator
+    const call: Call = { ...given, keyed: await this.#keyed(key, given) };
     const endsAt = performance.now() + settings.waitMs;
     for (let waitMs = FIRST_PAUSE_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_PAUSE_MS)) {
       const done = await this.#attempt(place, call);
       if (done) {
-        if (key !== undefined) this.#expiry.note(place.name, (batch) => this.#onOwnRunner(place, batch));
+        this.#expiry.note(place.name, (batch) => this.#onOwnRunner(place, batch));
         return done.value;
       }
       if (performance.now() + waitMs > endsAt) throw inProgress();
@@ -93,7 +95,6 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const { keyed } = call;
     const runner = manager.queryRunner;
     if (!runner) throw new Error('a transaction has a query runner');
-    if (!keyed) return { value: await this.#work(manager, call) };
     if (!(await claim(runner, keyed))) {
       const stored = await storedAnswer(runner, keyed);
       return stored && { value: this.#replay(stored, call, keyed) };
@@ -107,7 +108,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
   }
 
   /** The handler, with all interceptors behind this one. */
-  #work(manager: EntityManager, { execution, next }: Call): Promise<unknown> {
+  #work(manager: EntityManager, { execution, next }: Omit<Call, 'keyed'>): Promise<unknown> {
     noteTransaction(execution.switchToHttp().getRequest<object>(), manager);
     return lastValueFrom(next.handle() as Observable<unknown>, { defaultValue: undefined });
   }
@@ -138,10 +139,10 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const { control } = this;
     if (store === 'control') {
       if (!control) throw new Error('the boot has seen a control database');
-      return { name: 'control', tx: (work) => control.transaction(work) };
+      return { name: 'control', manager: control.manager, tx: (work) => control.transaction(work) };
     }
     const db = await this.shards.current(request);
-    return { name: db.shard.name, tx: (work) => db.tx(({ manager }) => work(manager)) };
+    return { name: db.shard.name, manager: db.manager, tx: (work) => db.tx(({ manager }) => work(manager)) };
   }
 
   #onOwnRunner(place: Place, batch: (runner: QueryRunner) => Promise<number>): Promise<number> {

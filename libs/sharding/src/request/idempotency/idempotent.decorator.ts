@@ -11,7 +11,7 @@ export interface IdempotentOptions {
    * commits with the key, everything else by itself.
    */
   readonly store?: 'shard' | 'control';
-  /** `required` (default): a request without `Idempotency-Key` is 400; `optional`: it is not remembered. */
+  /** `required` (default): a request without `Idempotency-Key` is 400; `optional`: it runs as without the decorator. */
   readonly key?: 'required' | 'optional';
   /** How long an answer is kept. 1 to 8760; default 24. */
   readonly retentionHours?: number;
@@ -71,7 +71,7 @@ export function noteTransaction(request: object, manager: EntityManager): void {
   transactions.set(rawRequest(request), manager);
 }
 
-/** Injects the `EntityManager` of the transaction that an {@link Idempotent} handler runs in. */
+/** Injects the `EntityManager` of the transaction that an {@link Idempotent} handler runs in; without a key, of none. */
 export const IdempotentTx: () => ParameterDecorator = createParamDecorator((_data: unknown, context) => {
   const manager = transactions.get(rawRequest(context.switchToHttp().getRequest<object>()));
   if (manager) return manager;
