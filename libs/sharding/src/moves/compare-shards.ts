@@ -1,4 +1,4 @@
-import { contentOf } from './content.js';
+import { contentOfBoth } from './content.js';
 import { inTransaction } from './move-session.js';
 import { keptKeys } from './routes.js';
 import { movedTables } from './tables/read-tables.js';
@@ -21,6 +21,8 @@ export interface ComparedTable {
   readonly same: boolean;
 }
 
+const SNAPSHOT = 'isolation level repeatable read read only';
+
 /**
  * What two shards hold of the same keys or slots, each in one snapshot of its own. Reads only; what is written meanwhile
  * looks like a difference.
@@ -35,19 +37,15 @@ export function compareShards(
   const { group } = fleet.topology.byName(from);
   return withControl(fleet, call, async (control) => {
     const kept = await keptKeys(control, fleet, { group, scope, keyKind });
-    const sides = { source: from, destination: to, signal: call.signal };
+    const sides = { source: from, destination: to, ...call };
     return onBothSides(fleet, sides, async (source, destination) => {
       const tables = await movedTables(source, { tables: request.tables, keyColumn });
-      const seeds = newSeeds();
-      const [here, there] = await Promise.all(
-        [source, destination].map((side) =>
-          inTransaction(side, 'isolation level repeatable read read only', () =>
-            contentOf(side, { tables, rows: { scope, keyKind, kept } }, seeds),
-          ),
-        ),
+      const content = { tables, rows: { scope, keyKind, kept } };
+      const [here, there] = await inTransaction(source, SNAPSHOT, () =>
+        inTransaction(destination, SNAPSHOT, () => contentOfBoth([source, destination], content, newSeeds())),
       );
-      return (here?.tables ?? []).flatMap((table, at) => {
-        const other = there?.tables[at];
+      return here.tables.flatMap((table, at) => {
+        const other = there.tables[at];
         if (!other) return [];
         const same = sameContent(table, other);
         return [{ table: table.table, sourceRows: table.rows, destinationRows: other.rows, same }];

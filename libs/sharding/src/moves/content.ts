@@ -25,6 +25,29 @@ export async function contentOf(
   return { seeds, tables: found };
 }
 
+/**
+ * The same on both sides at once, each in its own transaction. Where one fails, the session of the other ends: nothing runs on.
+ */
+export async function contentOfBoth(
+  sides: readonly [source: MoveSession, destination: MoveSession],
+  content: MovedContent,
+  seeds: Seeds,
+): Promise<[source: MoveProof, destination: MoveProof]> {
+  const failures: unknown[] = [];
+  const found = await Promise.allSettled(
+    sides.map((side) =>
+      contentOf(side, content, seeds).catch((error: unknown) => {
+        failures.push(error);
+        for (const { client } of sides) void client.end().catch(() => undefined);
+        throw error;
+      }),
+    ),
+  );
+  const [here, there] = found;
+  if (here?.status === 'fulfilled' && there?.status === 'fulfilled') return [here.value, there.value];
+  throw failures[0];
+}
+
 /** The tables whose content differs; of the same seeds and tables. */
 export function differences(expected: MoveProof, found: MoveProof): TableDifference[] {
   return expected.tables.flatMap((table, at) => {

@@ -1,7 +1,7 @@
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
-import copyStreams from 'pg-copy-streams';
+import copyStreams, { type CopyStreamQuery, type CopyToStreamQuery } from 'pg-copy-streams';
 import { quotedTable } from './quoted.js';
 import { copiedColumns, filterOf, type MovedRows } from './scope-filter.js';
 import type { MoveSession } from './move-session.js';
@@ -19,7 +19,8 @@ export interface TableCopy {
 
 /**
  * Streams the rows of a move from one open transaction into another, as the server writes them: no value passes through a
- * JavaScript type. Only as much is in memory as the sockets hold.
+ * JavaScript type. Only as much is in memory as the sockets hold. After a failure the session of the source has ended: it
+ * would have to read the rest first.
  *
  * @returns how many rows the destination has taken
  */
@@ -28,22 +29,53 @@ export async function copyTable(table: MovedTable, copy: TableCopy): Promise<num
   const columns = copiedColumns(table);
   const filter = await filterOf(copy.source, table, copy.rows);
   const rows = `select ${columns} from ${quotedTable(table)} where ${filter}`;
-  const out = copy.source.client.query(copyStreams.to(`copy (${rows}) to stdout (format ${format})`));
-  const into = copy.destination.client.query(
-    copyStreams.from(`copy ${quotedTable(table)} (${columns}) from stdin (format ${format})`),
-  );
-  const throttle = copy.throttle === null ? [] : [throttled(copy.throttle, copy.signal)];
-  await pipeline([out, counted(copy.progress), ...throttle, into], { signal: copy.signal });
+  const out = copyStreams.to(`copy (${rows}) to stdout (format ${format})`);
+  const into = copyStreams.from(`copy ${quotedTable(table)} (${columns}) from stdin (format ${format})`);
+  try {
+    await piped(out, into, copy);
+  } catch (error) {
+    void copy.source.client.end().catch(() => undefined);
+    throw error;
+  }
   return into.rowCount;
 }
 
-function counted(progress: (bytes: number) => void): Transform {
-  return new Transform({
+/** Meanwhile the watch of each session is told whose turn it is. */
+async function piped(out: CopyToStreamQuery, into: CopyStreamQuery, copy: TableCopy): Promise<void> {
+  const { source, destination, throttle, signal, progress } = copy;
+  const given = { bytes: 0, all: false };
+  const counted = new Transform({
     transform(chunk: Buffer, _encoding, done) {
+      given.bytes += chunk.length;
       progress(chunk.length);
       done(undefined, chunk);
     },
+    flush(done) {
+      given.all = true;
+      done();
+    },
   });
+  const ends = [
+    awaiting(source, () => (out.readableEnded || out.readableLength > 0 ? 'nothing' : 'answer')),
+    awaiting(destination, (taken) => {
+      if (taken < given.bytes) return 'uptake';
+      return given.all ? 'answer' : 'nothing';
+    }),
+  ];
+  const slowed = throttle === null ? [] : [throttled(throttle, signal)];
+  try {
+    const [from, to] = [source.client.query(out), destination.client.query(into)];
+    await pipeline([from, ...slowed, counted, to], { signal });
+  } finally {
+    for (const end of ends) end();
+  }
+}
+
+/** Tells the watch of a session what is waited for, until the returned function is called. */
+function awaiting(session: MoveSession, awaits: MoveSession['awaits']): () => void {
+  const before = session.awaits;
+  session.awaits = awaits;
+  return () => void (session.awaits = before);
 }
 
 const LINE_BREAK = 10;

@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { Awaited } from './session-doubt.js';
 
 /** One connection of a mover: of its own, with settings of its own. */
 export interface MoveSession {
@@ -7,6 +8,10 @@ export interface MoveSession {
   readonly schema: string;
   /** The schemas where a name without one is looked for, in order. */
   readonly searchPath: readonly string[];
+  /** Which of the server's it is; no other has had both. */
+  readonly backend: { readonly pid: number; readonly started: string };
+  /** What this end waits for at the moment, for the watch; while a COPY runs, the COPY says it. */
+  awaits: (copied: number) => Awaited;
 }
 
 /** Of each wait for a lock, where a step asks for no other. */
@@ -46,14 +51,24 @@ const PIN = `select set_config(pinned.name, pinned.setting, false)
   from unnest($1::text[], $2::text[]) as pinned (name, setting)
   where current_setting(pinned.name, true) is not null`;
 
-const PLACES = `select current_schema() as schema, current_schemas(false)::text[] as "searchPath"`;
+const PLACES = `select current_schema() as schema, current_schemas(false)::text[] as "searchPath",
+  pg_backend_pid() as pid, (select extract(epoch from backend_start)::text
+    from pg_catalog.pg_stat_activity where pid = pg_backend_pid()) as started`;
+
+type Places = Pick<MoveSession, 'schema' | 'searchPath'> & MoveSession['backend'];
 
 /** Pins the settings of a connection. */
 export async function sessionOf(client: pg.Client): Promise<MoveSession> {
-  const { rows } = await client.query<Omit<MoveSession, 'client'>>(PLACES);
+  const { rows } = await client.query<Places>(PLACES);
   await client.query(PIN, [Object.keys(PINNED), Object.values(PINNED)]);
-  const [places = { schema: 'public', searchPath: [] }] = rows;
-  return { client, ...places };
+  const [{ schema, searchPath, ...backend }] = rows as [Places];
+  return { client, schema, searchPath, backend, awaits: () => awaited(client) };
+}
+
+/** The driver says it of every statement. */
+function awaited(client: pg.Client): Awaited {
+  const { readyForQuery } = client as pg.Client & { readonly readyForQuery: boolean };
+  return readyForQuery ? 'nothing' : 'answer';
 }
 
 /** Runs `work` in a transaction; `mode` as in `begin`. Rolls back when it throws. */

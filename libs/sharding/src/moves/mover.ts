@@ -4,6 +4,7 @@ import type { Database } from '../shards/database.js';
 import type { GroupOf } from '@app/routing';
 import type { MovedContent } from './content.js';
 import type { MoveSession } from './move-session.js';
+import type { WatchTimes } from './session-watch.js';
 import type { MoveLease } from './record/move-lease.js';
 
 /** What a mover says while it works. */
@@ -67,6 +68,8 @@ export interface MoveCall {
   readonly leaseMs?: number;
   /** How long living processes may take to learn what changed; default 40,000: one that is cut off keeps its lease for 30 s. */
   readonly processesMs?: number;
+  /** A session is given up after two looks in a row without an answer, or that show that its own is lost: `shard_unavailable`. */
+  readonly watch?: Partial<WatchTimes> | undefined;
   readonly note?: (line: string) => void;
   readonly progress?: (progress: MoveProgress) => void;
   /** Awaited at each named moment. */

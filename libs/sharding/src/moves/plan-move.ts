@@ -35,11 +35,11 @@ const FENCE_MS = 30_000;
  * @throws ShardingError `move_refused` with all findings; `unknown_shard`, `residency_violation`, `invalid_routing_key`
  */
 export async function planMove(request: MoveRequest, fleet: MoveFleet, call: PlanCall): Promise<MovePlan> {
-  const { control, signal } = call;
+  const { control, signal, watch } = call;
   const scope = scopeOf(request);
   const group = groupOf(request, fleet);
   const terms = await termsOf(request, { fleet, control, scope, group });
-  const sides = { source: request.from, destination: request.to, signal };
+  const sides = { source: request.from, destination: request.to, signal, watch };
   if (call.reads !== 'terms') await assertRouted(control, fleet, { ...sides, group, scope, terms });
   return onBothSides(fleet, sides, async (source, destination) => {
     const found = await movedTables(source, { tables: request.tables, ...terms });

@@ -18,11 +18,11 @@ const PATIENCE_MS = 5000;
 /** Lends a session on the control database for the whole of one command. @throws what {@link moveFailure} makes of an error */
 export async function withControl<T>(
   fleet: MoveFleet,
-  { signal }: MoveCall,
+  { signal, watch }: MoveCall,
   work: (control: MoveSession) => Promise<T>,
 ): Promise<T> {
   try {
-    return await inSession({ database: fleet.control, purpose: 'move', signal }, work);
+    return await inSession({ database: fleet.control, purpose: 'move', signal, watch }, work);
   } catch (error) {
     throw signal.aborted ? interrupted(error) : moveFailure(error);
   }
@@ -41,13 +41,13 @@ export async function withMover<T>(
   call: MoveCall & { readonly control: MoveSession; readonly id: string },
   work: (mover: Mover) => Promise<T>,
 ): Promise<T> {
-  const { control, id, leaseMs = LEASE_MS, note = () => undefined } = call;
+  const { control, id, watch, leaseMs = LEASE_MS, note = () => undefined } = call;
   const wait = { leaseMs, waitMs: leaseMs + PATIENCE_MS, signal: call.signal, note };
   const lease = await MoveLease.take(control, id, wait);
   try {
     if (hasEnded(lease.record)) throw ended(lease.record);
     const signal = AbortSignal.any([call.signal, lease.lost]);
-    return await onBothSides(fleet, { ...sidesOf(lease.record), signal }, (source, destination) =>
+    return await onBothSides(fleet, { ...sidesOf(lease.record), signal, watch }, (source, destination) =>
       work(moverOf({ fleet, lease, control, source, destination }, { ...call, signal, note })),
     );
   } catch (error) {
@@ -80,16 +80,18 @@ export interface Sides {
   /** Of the move, for the names of the sessions. */
   readonly id?: string;
   readonly signal: AbortSignal;
+  /** As in {@link MoveCall}. */
+  readonly watch?: MoveCall['watch'];
 }
 
 /** Lends a session on each side. @throws ShardingError `unknown_shard` */
 export function onBothSides<T>(
   fleet: MoveFleet,
-  { source, destination, id = '', signal }: Sides,
+  { source, destination, id = '', signal, watch }: Sides,
   use: (source: MoveSession, destination: MoveSession) => Promise<T>,
 ): Promise<T> {
   const purpose = `move ${id.slice(0, 8)}`.trim();
-  const place = (shard: string) => ({ database: fleet.shard(shard), purpose, signal });
+  const place = (shard: string) => ({ database: fleet.shard(shard), purpose, signal, watch });
   return inSession(place(source), (from) => inSession(place(destination), (to) => use(from, to)));
 }
 

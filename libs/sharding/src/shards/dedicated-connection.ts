@@ -25,6 +25,9 @@ export interface DedicatedConnection {
 /** Long statements are silent: the network alone tells that the server is gone. */
 const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 
+/** A server that has fallen silent does not answer this either. */
+const GOODBYE_MS = 1000;
+
 /** Not connected yet: `client.connect()`. It belongs to no request. */
 export function dedicatedConnection(
   config: pg.ClientConfig,
@@ -72,7 +75,7 @@ async function connectAndRun<T>(
       limitMs,
       client.connect().then(() => work(client)),
     );
-    const left = Math.max(1, ends - performance.now());
+    const left = Math.max(1, Math.min(GOODBYE_MS, ends - performance.now()));
     await within(left, client.end()).catch(() => undefined); // the answer is there; goodbye is a courtesy
     return value;
   } finally {
