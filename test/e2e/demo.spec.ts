@@ -3,6 +3,7 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { freePort, waitFor } from '@test/support';
 import { isAlive } from '../support/processes.js';
+import { isUpToDate } from '../support/up-to-date.js';
 import { call } from '../support/bookmarks.js';
 
 /** The demo as its user starts it: built, a process of its own, real servers. */
@@ -11,8 +12,16 @@ let demo: ChildProcess;
 let output = '';
 let url: string;
 
+/** What the builds read. */
+const OPTIONS = ['package.json', 'package-lock.json', 'nest-cli.json', 'tsconfig.json', 'tsconfig.package.json'];
+const SOURCES = ['apps', 'libs', ...OPTIONS];
+
 beforeAll(async () => {
-  for (const part of ['build:apps', 'build:package']) {
+  for (const [part, made] of [
+    ['build:apps', MAIN],
+    ['build:package', 'dist/package/apps/shardctl/src/main.js'],
+  ] as const) {
+    if (isUpToDate(made, SOURCES)) continue; // a check has just built it
     const build = spawnSync('npm', ['run', '--silent', part], { encoding: 'utf8' });
     if (build.status !== 0) throw new Error(build.stdout + build.stderr);
   }
