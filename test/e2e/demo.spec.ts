@@ -13,7 +13,13 @@ let output = '';
 let url: string;
 
 /** What the builds read. */
-const OPTIONS = ['package.json', 'package-lock.json', 'nest-cli.json', 'tsconfig.json', 'tsconfig.package.json'];
+const OPTIONS = [
+  'package.json',
+  'package-lock.json',
+  'nest-cli.json',
+  'tsconfig.json',
+  'tsconfig.package.json',
+];
 const SOURCES = ['apps', 'libs', ...OPTIONS];
 
 beforeAll(async () => {
