@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { execFileSync, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
 import { freePort, waitFor } from '@test/support';
 import { isAlive } from '../support/processes.js';
 import { isUpToDate } from '../support/up-to-date.js';
@@ -158,6 +160,37 @@ describe('the command line, as the README shows it', () => {
       stderr: '',
     });
   });
+});
+
+it('comes as a package whose command line works beside what it declares', () => {
+  const place = mkdtempSync(join(tmpdir(), 'nestjs-sharding-package-'));
+  const modules = join(place, 'node_modules');
+  const home = join(modules, 'nestjs-sharding');
+  const sh = (line: string, cwd = place) => execFileSync('bash', ['-euc', line], { cwd, encoding: 'utf8' });
+  try {
+    sh(`npm pack --silent --ignore-scripts --pack-destination '${place}'`, '.'); // it is built already
+    sh(`mkdir -p '${home}' node_modules/.bin && tar -xzf *.tgz -C '${home}' --strip-components=1`);
+    const { bin, dependencies, peerDependencies } = JSON.parse(
+      readFileSync(join(home, 'package.json'), 'utf8'),
+    ) as Record<'bin' | 'dependencies' | 'peerDependencies', Record<string, string>>;
+    for (const name of Object.keys({ ...dependencies, ...peerDependencies })) {
+      mkdirSync(dirname(join(modules, name)), { recursive: true });
+      symlinkSync(resolve('node_modules', name), join(modules, name));
+    }
+    symlinkSync(`../nestjs-sharding/${bin['shardctl']}`, join(modules, '.bin/shardctl'));
+    expect(sh('node_modules/.bin/shardctl --help')).toMatch(/^Usage: shardctl <verb> \[options\]\n/);
+    sh('node_modules/.bin/shardctl init');
+    const { routes } = JSON.parse(sh('node_modules/.bin/shardctl route acme globex 42 --json')) as {
+      routes: Record<string, unknown>[];
+    };
+    expect(routes.map(({ key, slot, shard }) => [key, slot, shard])).toEqual([
+      ['acme', 7695, 'shard0'],
+      ['globex', 12846, 'shard1'],
+      ['42', 4643, 'shard0'],
+    ]);
+  } finally {
+    rmSync(place, { recursive: true });
+  }
 });
 
 it('shows a killed shard, and starts it again at USR2', async () => {
