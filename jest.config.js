@@ -26,7 +26,7 @@ export default {
   },
   transform: { '^.+\\.ts$': ['@swc/jest'] },
   testTimeout: 30_000,
-  maxWorkers: 2,
+  maxWorkers: 3, // for two cores: many files wait for servers, processes and clocks
   workerIdleMemoryLimit: '1000MB', // a worker keeps the spec files that it has run
   reporters: ['default', '<rootDir>/test/support/summary.reporter.js'],
   globalSetup: '<rootDir>/test/support/global-setup.ts',

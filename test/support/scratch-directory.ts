@@ -11,7 +11,7 @@ export const SCRATCH_VARIABLE = 'SHARDING_TEST_SCRATCH';
 
 /** A directory in memory, on Linux. */
 const IN_MEMORY = '/dev/shm';
-/** Far more than the databases of two test files and their servers. */
+/** Far more than the databases of three test files and their servers. */
 const ENOUGH_BYTES = 4 * 2 ** 30;
 
 /** A new directory (mode 0700) of `user` below the system's temporary directory, or the named one; the janitor knows it. */
