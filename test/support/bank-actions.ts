@@ -58,6 +58,15 @@ export async function openAccount(fleet: PurseFleet, shard: number, amount: numb
   return id;
 }
 
+/** Many at once. */
+export async function openAccounts(fleet: PurseFleet, shard: number, count: number): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => ShardedUuid.generate(PLACES[shard]!));
+  await fleet.query(shard, 'insert into accounts (id, amount, version) select unnest($1::uuid[]), 100, 1', [
+    ids,
+  ]);
+  return ids;
+}
+
 /** Amounts of all accounts, by shard. */
 export async function amounts(fleet: PurseFleet): Promise<number[][]> {
   const rows = await fleet.everywhere('select amount from accounts order by id');

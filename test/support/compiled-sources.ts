@@ -11,6 +11,7 @@ const ROOT = resolve('.');
 const SOURCES = [
   'libs/routing/src',
   'libs/sharding/src',
+  'libs/actions/src',
   'libs/jobs/src',
   'apps/shardctl/src',
   'apps/bookmarks/src',

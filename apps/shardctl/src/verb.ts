@@ -40,6 +40,7 @@ export const VERB_GROUPS = {
   directory: 'Exceptions from the slot map (control database):',
   databases: 'The databases:',
   moving: 'Moving data:',
+  actions: 'Actions and events:',
   configuration: 'Configuration:',
 } as const;
 

@@ -5,6 +5,8 @@ export { PartialCommit } from './cross/partial-commit.js';
 export type { PartialProgress } from './cross/partial-commit.js';
 export type { PartState } from './cross/part-content.js';
 export type { JournalState } from './cross/journal.js';
+export { actionsOf } from './operator/actions-of.js';
+export { ActionRetention } from './retention/action-retention.js';
 export type { ActionRecord, PartRecord } from './operator/action-record.js';
 export { Actions } from './operator/actions.js';
 export type { StuckOptions } from './operator/actions.js';

@@ -1,3 +1,4 @@
+import { actions } from './actions.js';
 import { audit } from './audit.js';
 import { certificate } from './certificate.js';
 import { config } from './config.js';
@@ -46,6 +47,7 @@ export const VERBS = [
   certificate,
   audit,
   repair,
+  actions,
   init,
   config,
 ] as readonly Verb[];

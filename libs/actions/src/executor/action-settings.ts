@@ -8,21 +8,29 @@ export interface ExecutionOptions {
   readonly retry?: RetryPolicy;
   /** Bound of each transaction: the wait for a connection, the statements and the commit. Default 30000. */
   readonly transactionTimeoutMs?: number;
+  /** Days that results of idempotency keys are kept. Default 30. */
+  readonly ledgerDays?: number;
+  /** Days that the journal of an action over several shards is kept, and its parts, after it has ended. Default 7. */
+  readonly journalDays?: number;
 }
 
 /** {@link ExecutionOptions} without gaps. */
 export interface ActionSettings {
   readonly retry: Required<RetryPolicy>;
   readonly transactionTimeoutMs: number;
+  readonly ledgerDays: number;
+  readonly journalDays: number;
 }
 
-const DEFAULT_TIMEOUT_MS = 30_000;
+const DEFAULTS = { transactionTimeoutMs: 30_000, ledgerDays: 30, journalDays: 7 } as const;
 
 /** @throws ShardingError `invalid_options` */
-export function resolveExecution(options: ExecutionOptions = {}): ActionSettings {
-  const { transactionTimeoutMs = DEFAULT_TIMEOUT_MS } = options;
-  if (!Number.isInteger(transactionTimeoutMs) || transactionTimeoutMs < 1) {
-    throw new ShardingError('invalid_options', 'transactionTimeoutMs is a whole number of at least 1');
+export function resolveExecution({ retry, ...given }: ExecutionOptions = {}): ActionSettings {
+  const settings = { ...DEFAULTS, ...given };
+  const { transactionTimeoutMs, ledgerDays, journalDays } = settings;
+  for (const [name, value] of Object.entries({ transactionTimeoutMs, ledgerDays, journalDays })) {
+    if (Number.isInteger(value) && value >= 1) continue;
+    throw new ShardingError('invalid_options', `${name} is a whole number of at least 1`);
   }
-  return { retry: resolveRetry(options.retry), transactionTimeoutMs };
+  return { retry: resolveRetry(retry), transactionTimeoutMs, ledgerDays, journalDays };
 }

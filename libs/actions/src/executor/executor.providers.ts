@@ -1,14 +1,13 @@
 import { ModuleRef } from '@nestjs/core';
 import { CONTROL_DATA_SOURCE, EntityPlaces, Shards } from '@app/sharding';
-import { noJournal } from '../cross/action-databases.js';
-import { Journal } from '../cross/journal.js';
+import { databasesOf } from '../cross/databases-of.js';
 import { Actions } from '../operator/actions.js';
 import { OutboxSignal } from '../outbox/outbox-signal.js';
+import { ActionRetention } from '../retention/action-retention.js';
 import { ActionExecutor } from './action-executor.js';
 import { resolveExecution } from './action-settings.js';
 import type { Provider } from '@nestjs/common';
 import type { DataSource } from 'typeorm';
-import type { ActionDatabases } from '../cross/action-databases.js';
 import type { ActionSettings, ExecutionOptions } from './action-settings.js';
 
 type Needed = [ModuleRef, Shards, EntityPlaces, OutboxSignal, Actions, DataSource | undefined];
@@ -16,7 +15,7 @@ type Needed = [ModuleRef, Shards, EntityPlaces, OutboxSignal, Actions, DataSourc
 /** The executor's part of `ActionsModule`. @throws ShardingError `invalid_options` */
 export function executorProviders(options: ExecutionOptions): Provider[] {
   const settings = resolveExecution(options);
-  return [actionsProvider(settings), executorProvider(settings)];
+  return [actionsProvider(settings), executorProvider(settings), retentionProvider(settings)];
 }
 
 function actionsProvider(limits: ActionSettings): Provider {
@@ -25,7 +24,7 @@ function actionsProvider(limits: ActionSettings): Provider {
     inject: [Shards, OutboxSignal, CONTROL_DATA_SOURCE],
     useFactory: (shards: Shards, outbox: OutboxSignal, control: DataSource | undefined) =>
       new Actions({
-        databases: databasesOf(shards, control),
+        databases: databasesOf((name) => shards.named(name), control),
         limits,
         written: (shard) => outbox.written(shard),
       }),
@@ -37,19 +36,22 @@ function executorProvider(settings: ActionSettings): Provider {
     provide: ActionExecutor,
     inject: [ModuleRef, Shards, EntityPlaces, OutboxSignal, Actions, CONTROL_DATA_SOURCE],
     useFactory: (...[modules, shards, places, outbox, actions, control]: Needed) => {
-      const databases = databasesOf(shards, control);
+      const databases = databasesOf((name) => shards.named(name), control);
       return new ActionExecutor({ modules, shards, places, outbox, databases, actions, settings });
     },
   };
 }
 
-function databasesOf(shards: Shards, control: DataSource | undefined): ActionDatabases {
-  const journal = control && new Journal(control);
+function retentionProvider(days: ActionSettings): Provider {
   return {
-    get journal() {
-      if (!journal) throw noJournal();
-      return journal;
-    },
-    shard: async (name) => shards.named(name).primary(),
+    provide: ActionRetention,
+    inject: [Shards, CONTROL_DATA_SOURCE],
+    useFactory: (shards: Shards, control: DataSource | undefined) =>
+      new ActionRetention({
+        shards,
+        databases: databasesOf((name) => shards.named(name), control),
+        journal: control ? 'kept' : 'absent',
+        days,
+      }),
   };
 }

@@ -51,7 +51,10 @@ interface WritingAt extends WriteOptions {
 function withEvents({ sql, parameters }: Statement, { events }: WritingAt): Statement {
   if (events.length === 0) return { sql, parameters };
   const appended = appendSql(parameters.length + 1);
-  return { sql: `with _sharding_events as (${appended}) ${sql}`, parameters: [...parameters, eventsParameter(events)] };
+  return {
+    sql: `with _sharding_events as (${appended}) ${sql}`,
+    parameters: [...parameters, eventsParameter(events)],
+  };
 }
 
 type Batch = readonly [InsertOperation, ...InsertOperation[]] | UpdateOperation | DeleteOperation;

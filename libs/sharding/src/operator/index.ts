@@ -31,6 +31,8 @@ export type { ComparedTable, CompareRequest } from '../moves/compare-shards.js';
 export { controlPlace, directWay, placesOf, shardPlaces } from './place.js';
 export type { Place, ShardPlace } from './place.js';
 export { withPins } from './with-pins.js';
+export { withShards } from './with-shards.js';
+export type { LentShards } from './with-shards.js';
 export type { Pins } from '../directory/pins.js';
 export { readSchema } from './schema/read-schema.js';
 export { differencesOf, schemaDifferences } from './schema/schema-differences.js';
