@@ -15,6 +15,7 @@ const SOURCES = [
   'libs/jobs/src',
   'apps/shardctl/src',
   'apps/bookmarks/src',
+  'apps/wallets/src',
 ];
 const TIMEOUT_MS = 60_000;
 
