@@ -19,6 +19,7 @@ export default {
     '^@app/sharding/config$': '<rootDir>/libs/sharding/src/config/index.ts',
     '^@app/sharding/secrets$': '<rootDir>/libs/sharding/src/secrets/index.ts',
     '^@app/sharding/operator$': '<rootDir>/libs/sharding/src/operator/index.ts',
+    '^@app/actions/operator$': '<rootDir>/libs/actions/src/operator/index.ts',
     '^@app/routing/contract$': '<rootDir>/libs/routing/src/router.contract.ts',
     '^@app/([^/]*)$': '<rootDir>/libs/$1/src/index.ts',
     '^@test/support$': '<rootDir>/test/support/index.ts',

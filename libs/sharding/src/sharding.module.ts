@@ -189,7 +189,12 @@ function shardingModule(
     module: ShardingModule,
     global: true,
     imports: [...imports, ...optionalModules(setup)],
-    providers: [...settings, ShardFacts, ...placementProviders(setup), ...runtimeProviders(mountedPaths(setup))],
+    providers: [
+      ...settings,
+      ShardFacts,
+      ...placementProviders(setup),
+      ...runtimeProviders(mountedPaths(setup)),
+    ],
     exports: EXPORTS,
   };
 }

@@ -9,6 +9,7 @@ import { migrate } from './migrate.js';
 import { move } from './move.js';
 import { moves } from './moves.js';
 import { moveSlot } from './move-slot.js';
+import { outbox } from './outbox.js';
 import { pin } from './pin.js';
 import { ping } from './ping.js';
 import { pins } from './pins.js';
@@ -48,6 +49,7 @@ export const VERBS = [
   audit,
   repair,
   actions,
+  outbox,
   init,
   config,
 ] as readonly Verb[];

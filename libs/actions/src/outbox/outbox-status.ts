@@ -1,4 +1,5 @@
 import type { ShardDb } from '@app/sharding';
+import type { Asked } from './dead-letters.js';
 
 /** What waits on one shard. */
 export interface OutboxStatus {
@@ -27,4 +28,19 @@ export const READ_STATUS = `select
 export async function readStatus(db: ShardDb, limitMs: number): Promise<OutboxStatus> {
   const [row] = await db.query<OutboxStatus[]>(READ_STATUS, [], { deadlineMs: limitMs });
   return row ?? { depth: 0, lagSeconds: 0, dead: 0 };
+}
+
+/** With whether a relay delivers. */
+export interface AskedStatus extends OutboxStatus {
+  readonly relay: 'on' | 'nobody';
+}
+
+const READ_RELAY = `select coalesce(bool_or(holder is not null and expires_at > clock_timestamp()), false) as held
+  from _sharding_relay where name = 'outbox'`;
+
+/** By a client of its own. */
+export async function askStatus(shard: Asked): Promise<AskedStatus> {
+  const { rows } = await shard.query<OutboxStatus>(READ_STATUS);
+  const { rows: relays } = await shard.query<{ held: boolean }>(READ_RELAY);
+  return { depth: 0, lagSeconds: 0, dead: 0, ...rows[0], relay: relays[0]?.held ? 'on' : 'nobody' };
 }

@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ShardFacts, Shards } from '@app/sharding';
 import { OUTBOX_SETTINGS } from './outbox-settings.js';
 import { readStatus } from './outbox-status.js';
-import { Wake } from './wake.js';
+import { Wake, untilBeat } from './wake.js';
 import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import type { Shard } from '@app/sharding';
 import type { OutboxSettings } from './outbox-settings.js';
@@ -55,7 +55,7 @@ export class OutboxWatch implements OnApplicationBootstrap, BeforeApplicationShu
       const db = shard.primary();
       const status = await db.then((open) => readStatus(open, LIMIT_MS)).catch(() => undefined); // the relay tells why
       if (status) this.#seen.set(shard.name, { status, at: performance.now() });
-      await wake.pause(this.settings.statusMs * (0.9 + Math.random() / 5));
+      await wake.pause(untilBeat(this.settings.statusMs));
     }
   }
 

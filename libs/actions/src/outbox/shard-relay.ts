@@ -5,7 +5,7 @@ import { Lanes } from './lanes.js';
 import { readWaiting, writeDelivered, writeFailed } from './outbox-statements.js';
 import { RelayLease } from './relay-lease.js';
 import { Retention } from './retention.js';
-import { Wake } from './wake.js';
+import { Wake, untilBeat } from './wake.js';
 import type { Shard, ShardDb } from '@app/sharding';
 import type { Lane } from './lanes.js';
 import type { OutboxSettings } from './outbox-settings.js';
@@ -112,7 +112,8 @@ export class ShardRelay {
     for (const lane of this.#lanes.open(events)) this.#deliver(lane);
     if (events.length === limit) return 0;
     this.#pauseMs = events.length > 0 ? SHORTEST_PAUSE_MS : Math.min(this.#pauseMs * 2, idleMs);
-    return Math.min(this.#pauseMs, this.#lease.dueInMs);
+    const pauseMs = this.#pauseMs < idleMs ? this.#pauseMs : untilBeat(idleMs);
+    return Math.min(pauseMs, this.#lease.dueInMs);
   }
 
   /** What could not be written is written later; without the lease somebody else delivers it again. */

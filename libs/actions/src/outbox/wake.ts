@@ -25,3 +25,11 @@ export class Wake {
     this.#woken = false;
   }
 }
+
+/**
+ * Milliseconds until the next multiple of `everyMs` on this process's clock: quiet loops that look together wake the process
+ * once for all of them, which costs half as much.
+ */
+export function untilBeat(everyMs: number, now = performance.now()): number {
+  return everyMs - (now % everyMs);
+}
