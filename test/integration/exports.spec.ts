@@ -49,6 +49,7 @@ it('exports what it documents', () => {
     'migrate',
     'migrateDown',
     'migrationStatus',
+    'offlinePlaces',
     'resolveOptions',
     'rowsOf',
     'scatterRepository',

@@ -42,3 +42,6 @@ export type { StoredSaga } from './saga/saga-store.js';
 export { Sagas } from './saga/sagas.js';
 export type { FinishedOptions, StartOptions } from './saga/sagas.js';
 export type { ExecutionEnd } from './ledger/give-up.js';
+export { planOf } from './testing/plan-of.js';
+export type { PlanOptions } from './testing/plan-of.js';
+export { PlannedAction } from './testing/planned-action.js';

@@ -37,6 +37,8 @@ export type { ComparedTable, CompareRequest } from './moves/compare-shards.js';
 export type { MoveRequest } from './moves/move-request.js';
 export type { ExpectedRows, MoveProgress } from './moves/mover.js';
 export type { MoveRecord } from './moves/record/move-record.js';
+export { offlinePlaces } from './offline-places.js';
+export type { OfflinePlaces } from './offline-places.js';
 export { CrossShardFinder } from './repository/cross-shard-finder.decorator.js';
 export type { CrossShardFanOut, CrossShardTarget } from './repository/cross-shard-reads.js';
 export { CrossShard } from './repository/cross-shard.decorator.js';
