@@ -176,7 +176,9 @@ function packagesOf(directory: string): string[] {
   );
   const specifiers = files.flatMap((name) =>
     [
-      ...readFileSync(join(directory, name), 'utf8').matchAll(/(?:(?<!distinct )from |import |import\()'([^'.][^']*)'/g),
+      ...readFileSync(join(directory, name), 'utf8').matchAll(
+        /(?:(?<!distinct )from |import |import\()'([^'.][^']*)'/g,
+      ),
     ].map(([, specifier]) => specifier!),
   );
   const packages = specifiers.filter((name) => !isBuiltin(name) && !name.startsWith('@app/'));
