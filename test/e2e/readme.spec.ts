@@ -69,7 +69,7 @@ it('has the snippets that this test uses', () => {
     reports.service.ts pages.module.ts all-pages.controller.ts rename.ts saved.controller.ts recent.service.ts
     invoice-job.ts plans.service.ts whales.service.ts whale.router.ts pinned-whales.ts residency.ts
     wallet.entity.ts wallets.controller.ts country.strategy.ts account.entity.ts accounts.service.ts
-    tenancy.ts configured.module.ts migrate.ts tenant-mover.ts counting.service.ts counting.module.ts status.module.ts metered.module.ts bounded.ts`;
+    tenancy.ts configured.module.ts migrate.ts tenant-mover.ts purse.entity.ts pay.action.ts counting.service.ts counting.module.ts status.module.ts metered.module.ts bounded.ts`;
   expect(files.map(({ name }) => name)).toEqual(used.trim().split(/\s+/));
 });
 
@@ -81,6 +81,7 @@ it('compiles strictly', () => {
   const paths = {
     ...base.paths,
     'nestjs-sharding': ['./libs/sharding/src/index.ts'],
+    'nestjs-sharding/actions': ['./libs/actions/src/index.ts'],
     'nestjs-sharding/jobs': ['./libs/jobs/src/index.ts'],
     'nestjs-sharding/health': ['./libs/sharding/src/health/index.ts'],
     'nestjs-sharding/metrics': ['./libs/sharding/src/metrics/index.ts'],
