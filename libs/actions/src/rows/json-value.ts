@@ -3,16 +3,18 @@ import type { JsonValue } from './row-operation.js';
 /** A value of the driver as JSON, from which PostgreSQL reads the same: by text where JSON has no such value. */
 export function jsonValue(value: unknown): JsonValue {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
-  if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0) ? value : text(value);
+  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
   if (typeof value === 'bigint') return String(value);
   if (value instanceof Date) return dateText(value);
   if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString('hex')}`;
   if (Array.isArray(value)) return value.map((one) => (one === undefined ? null : jsonValue(one)));
+  if (typeof value === 'object' && writesItself(value)) return jsonValue(value.toPostgres());
   return JSON.parse(JSON.stringify(value)) as JsonValue;
 }
 
-function text(value: number): string {
-  return Object.is(value, -0) ? '-0' : String(value);
+/** What the driver gives of an interval, say: it writes itself as text. */
+function writesItself(value: object): value is { toPostgres(): unknown } {
+  return 'toPostgres' in value && typeof value.toPostgres === 'function';
 }
 
 /**
