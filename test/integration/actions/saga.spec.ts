@@ -5,7 +5,7 @@ import { ShardedUuid } from '@app/routing';
 import { ShardingError, Shards } from '@app/sharding';
 import { PurseFleet } from '../../support/purse-fleet.js';
 import { waitFor } from '@test/support';
-import { amounts, openAccount } from './bank-actions.js';
+import { amounts, openAccount } from '../../support/bank-actions.js';
 import { Behaviour, Deposit, Refund, SAGAS, SplitSaga, type Order } from './transfer-sagas.js';
 import type { INestApplication } from '@nestjs/common';
 import type { StepHome } from '@app/actions';

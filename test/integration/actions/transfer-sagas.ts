@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Action, Saga, SagaSteps, type ActionContext, type SagaView } from '@app/actions';
 import { ShardedUuid } from '@app/routing';
-import { Accounts } from './bank-actions.js';
+import { Accounts } from '../../support/bank-actions.js';
 import type { Account } from '../../support/purse-fleet.js';
 
 /** Money for one account. */
