@@ -12,7 +12,7 @@ let fleet: PurseFleet;
 let app: INestApplication;
 
 beforeAll(async () => {
-  console.log(`seed ${SEED}`);
+  process.stdout.write(`seed ${SEED}\n`);
   fleet = await PurseFleet.create();
   app = await fleet.boot(BANK, { database: { poolSize: 2 } });
 });

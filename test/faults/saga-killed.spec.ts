@@ -19,7 +19,7 @@ beforeAll(async () => {
 it(
   'keeps the sum of all money, and never both credits and refunds, while processes are killed',
   async () => {
-    console.log(`saga-killed: seed ${SEED}`);
+    process.stdout.write(`saga-killed: seed ${SEED}\n`);
     const killed = await underFire();
     expect(killed).toBe(KILLS);
     const sagas = await fleet.everywhere('select saga_id, state, data from _sharding_saga');

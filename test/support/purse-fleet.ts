@@ -137,6 +137,15 @@ export class PurseFleet {
     return app;
   }
 
+  /** For shardctl. */
+  toml(): string {
+    const shards = this.shards.map(
+      (url, at) =>
+        `[[database.shards]]\nname = "shard${at}"\nprimary_url = "${url}"\ngroup = ${GROUPS[at]}\n`,
+    );
+    return `[database]\nprimary_url = "${this.control}"\n${shards.join('')}[tenancy]\nsource = "header"\n`;
+  }
+
   /** One statement, behind the library's back. */
   query(place: number | 'control', sql: string, params: readonly unknown[] = []): Promise<Row[]> {
     return runOnce(place === 'control' ? this.control : (this.shards[place] ?? ''), sql, params);

@@ -16,11 +16,7 @@ let id: string;
 beforeAll(async () => {
   fleet = await PurseFleet.create();
   app = await fleet.boot(BANK);
-  const shards = fleet.shards.map(
-    (url, at) =>
-      `[[database.shards]]\nname = "shard${at}"\nprimary_url = "${url}"\ngroup = ${at === 2 ? 1 : 0}\n`,
-  );
-  toml = `[database]\nprimary_url = "${fleet.control}"\n${shards.join('')}[tenancy]\nsource = "header"\n`;
+  toml = fleet.toml();
 });
 afterAll(() => fleet.stop());
 

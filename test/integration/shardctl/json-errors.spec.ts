@@ -39,6 +39,9 @@ const LINES = [
   `certificate ${MOVE} !`,
   'audit !',
   'repair --yes !',
+  'actions stuck !',
+  'outbox status',
+  'sagas',
   'init',
   'config',
 ];
@@ -114,5 +117,13 @@ it('tells what has failed in one form, as the only answer or behind it', async (
     ['migrate', { log: 'target=shard:shard0 not attempted' }],
     ['migrate', { log: 'target=shard:shard1 not attempted' }],
     ['migrate', { error: { code: 'migration_failed', message: refused } }],
+    ...['shard0', 'shard1'].map((shard) => [
+      'outbox status',
+      { note: `shard ${shard}: nothing listens there: is the server running? (ECONNREFUSED)` },
+    ]),
+    ...['shard0', 'shard1'].map((shard) => [
+      'sagas',
+      { note: `shard ${shard}: shard "${shard}" cannot be reached (ECONNREFUSED) (shard_unavailable)` },
+    ]),
   ]);
 });

@@ -18,6 +18,7 @@ import { purge } from './purge.js';
 import { query } from './query.js';
 import { repair } from './repair.js';
 import { route } from './route.js';
+import { sagas } from './sagas.js';
 import { schema } from './schema.js';
 import { slots } from './slots.js';
 import { topology } from './topology.js';
@@ -50,6 +51,7 @@ export const VERBS = [
   repair,
   actions,
   outbox,
+  sagas,
   init,
   config,
 ] as readonly Verb[];

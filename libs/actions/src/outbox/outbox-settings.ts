@@ -21,6 +21,7 @@ const DEFAULTS: OutboxSettings = {
   deliveredDays: 0,
   deadDays: 30,
   inboxDays: 60,
+  sagaDays: 30,
 };
 
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -40,6 +41,7 @@ const BOUNDS: Record<Bounded, readonly [number, number]> = {
   deliveredDays: [0, 36_500],
   deadDays: [1, 36_500],
   inboxDays: [1, 36_500],
+  sagaDays: [1, 36_500],
 };
 
 /** @throws ShardingError `invalid_options` with every mistake */

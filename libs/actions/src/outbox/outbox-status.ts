@@ -9,6 +9,8 @@ export interface OutboxStatus {
   readonly lagSeconds: number;
   /** Dead letters, counted up to {@link COUNT_LIMIT}. */
   readonly dead: number;
+  /** Sagas that wait for somebody to mend something, counted up to {@link COUNT_LIMIT}. */
+  readonly stuckSagas: number;
 }
 
 /** No question costs more, however much has piled up. */
@@ -21,17 +23,18 @@ const WAITS = 'delivered_at is null and dead_at is null';
 export const READ_STATUS = `select
   (select count(*)::int from (select from _sharding_outbox where ${WAITS} limit ${COUNT_LIMIT}) as waiting) as depth,
   (select count(*)::int from (select from _sharding_outbox where dead_at is not null limit ${COUNT_LIMIT}) as gone) as dead,
+  (select count(*)::int from (select from _sharding_saga where state = 'stuck' limit ${COUNT_LIMIT}) as stuck) as "stuckSagas",
   (select greatest(0, coalesce(extract(epoch from now() - min(occurred_at)), 0))::float8 from
     (select occurred_at from _sharding_outbox where ${WAITS} order by position limit ${OLDEST}) as oldest) as "lagSeconds"`;
 
 /** @throws ShardingError `shard_unavailable`, `deadline_exceeded` */
 export async function readStatus(db: ShardDb, limitMs: number): Promise<OutboxStatus> {
   const [row] = await db.query<OutboxStatus[]>(READ_STATUS, [], { deadlineMs: limitMs });
-  return row ?? { depth: 0, lagSeconds: 0, dead: 0 };
+  return row ?? { depth: 0, lagSeconds: 0, dead: 0, stuckSagas: 0 };
 }
 
 /** With whether a relay delivers. */
-export interface AskedStatus extends OutboxStatus {
+export interface AskedStatus extends Omit<OutboxStatus, 'stuckSagas'> {
   readonly relay: 'on' | 'nobody';
 }
 

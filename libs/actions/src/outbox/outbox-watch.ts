@@ -36,6 +36,11 @@ export class OutboxWatch implements OnApplicationBootstrap, BeforeApplicationShu
       fact('outbox_depth', 'Events that wait, counted up to 10000.', ({ depth }) => depth),
       fact('outbox_lag_seconds', 'Age of the oldest event that waits.', ({ lagSeconds }) => lagSeconds),
       fact('outbox_dead_letters', 'Events that nobody could take, counted up to 10000.', ({ dead }) => dead),
+      fact(
+        'sagas_stuck',
+        'Sagas that a compensation has left stuck, counted up to 10000.',
+        (s) => s.stuckSagas,
+      ),
     ];
     for (const shard of this.shards.all()) {
       const wake = new Wake();

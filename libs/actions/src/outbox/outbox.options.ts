@@ -34,4 +34,6 @@ export interface OutboxOptions {
   readonly deadDays?: number;
   /** Days that the inbox knows an event; not less than `deadDays`, since dead letters may be delivered again. Default 60. */
   readonly inboxDays?: number;
+  /** Days that sagas are kept after they are completed or compensated; stuck ones stay. Default 30. */
+  readonly sagaDays?: number;
 }

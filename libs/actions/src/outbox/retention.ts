@@ -4,12 +4,16 @@ import type { OutboxSettings } from './outbox-settings.js';
 
 const EACH_MS = 60_000;
 const BATCH = 1000;
+/** As the index on it has it. */
+const ENDED_SAGA = `state in ('completed', 'compensated')`;
 
 interface Old {
   readonly table: string;
   /** When it came to be what is kept so long. */
   readonly since: string;
   readonly days: number;
+  /** Which rows; all where absent. */
+  readonly where?: string;
 }
 
 /** Takes away what has been kept long enough, a bounded piece at a time. */
@@ -18,11 +22,12 @@ export class Retention {
   /** On the clock of `performance.now()`. */
   #dueAt = -Infinity;
 
-  constructor({ deliveredDays, deadDays, inboxDays }: OutboxSettings) {
+  constructor({ deliveredDays, deadDays, inboxDays, sagaDays }: OutboxSettings) {
     this.#rules = [
       { table: '_sharding_outbox', since: 'delivered_at', days: deliveredDays },
       { table: '_sharding_outbox', since: 'dead_at', days: deadDays },
       { table: '_sharding_inbox', since: 'handled_at', days: inboxDays },
+      { table: '_sharding_saga', since: 'changed_at', days: sagaDays, where: ENDED_SAGA },
     ];
   }
 
@@ -36,9 +41,9 @@ export class Retention {
 }
 
 /** @returns how many rows */
-async function removeOld(db: ShardDb, { table, since, days }: Old): Promise<number> {
+async function removeOld(db: ShardDb, { table, since, days, where = 'true' }: Old): Promise<number> {
   const [row] = await db.query<{ gone: number }[]>(
-    `with old as (select ctid from ${table} where ${since} < now() - $1 * interval '1 day' limit $2 for update skip locked),
+    `with old as (select ctid from ${table} where ${where} and ${since} < now() - $1 * interval '1 day' limit $2 for update skip locked),
       gone as (delete from ${table} where ctid in (select ctid from old) returning 1)
     select count(*)::int as gone from gone`,
     [days, BATCH],

@@ -32,6 +32,25 @@ interface SagaRow {
 const COLUMNS =
   'saga_id, name, routing_key, state, data, steps, failure, started_at, clock_timestamp() as now';
 
+/** A saga without its data. */
+export type SagaHead = Omit<StoredSaga, 'data' | 'progress' | 'now'> & { readonly state: SagaState };
+
+/** Which sagas. */
+export interface SagaChoice {
+  readonly states: readonly SagaState[];
+  /** Of each shard. */
+  readonly limit: number;
+}
+
+/** The oldest first. */
+export async function listSagas(db: ShardDb, { states, limit }: SagaChoice): Promise<SagaHead[]> {
+  return db.query<SagaHead[]>(
+    `select saga_id as "sagaId", name, routing_key as "routingKey", state, failure, started_at as "startedAt"
+    from _sharding_saga where state = any ($1) order by started_at, saga_id limit $2`,
+    [states, limit],
+  );
+}
+
 /** The clock of a shard. */
 export async function clockOf(db: ShardDb): Promise<Date> {
   const [row] = await db.query<{ now: Date }[]>('select clock_timestamp() as now');

@@ -5,10 +5,11 @@ import { ShardingError } from '@app/routing';
 import { Shards } from '@app/sharding';
 import { appendEvents } from '../outbox/append-events.js';
 import { OutboxSignal } from '../outbox/outbox-signal.js';
+import { resumeStored } from './resume-stored.js';
 import { sagaEvents } from './saga-events.js';
 import { SagaDefinitions } from './saga-definitions.js';
-import { beginSaga, isAtRest, resumeSaga, withDueTimes } from './saga-progress.js';
-import { clockOf, insertSaga, lockSaga, readSaga, updateSaga } from './saga-store.js';
+import { beginSaga, isAtRest, withDueTimes } from './saga-progress.js';
+import { clockOf, insertSaga, readSaga } from './saga-store.js';
 import { stagesOf, stepsOf } from './saga-steps.js';
 import type { Type } from '@nestjs/common';
 import type { ShardDb } from '@app/sharding';
@@ -75,7 +76,7 @@ export class Sagas {
   /** Takes a stuck saga up again, once the cause is mended. @returns false where it is not stuck */
   async resume(sagaId: string, home: StepHome): Promise<boolean> {
     const db = await dbAt(this.shards, home);
-    const resumed = await db.tx(async (tx) => resumeStored(tx, sagaId));
+    const resumed = (await db.tx((tx) => resumeStored(tx, sagaId))) === 'resumed';
     if (resumed) this.outbox.written(db.shard.name);
     return resumed;
   }
@@ -108,16 +109,6 @@ export async function dbAt(shards: Shards, home: StepHome): Promise<ShardDb> {
   if ('key' in home) return shards.dbFor(home.key);
   const [shard] = await shards.shardsOfPlace(home.at);
   return (shard as NonNullable<typeof shard>).primary();
-}
-
-async function resumeStored(tx: ShardDb, sagaId: string): Promise<boolean> {
-  const saga = await lockSaga(tx, sagaId);
-  if (!saga) return false;
-  const { progress, asked } = resumeSaga(saga.progress);
-  if (asked.length === 0) return false;
-  await updateSaga(tx, sagaId, { progress });
-  await appendEvents(tx, sagaEvents(saga, asked, randomUUID));
-  return true;
 }
 
 /** Until when the steps of a saga must be done that are asked for now. */

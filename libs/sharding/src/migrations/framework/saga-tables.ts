@@ -29,6 +29,7 @@ function sagas(): string[] {
       changed_at timestamptz not null default now())`,
     `create index _sharding_saga_key on _sharding_saga (routing_key)`,
     `create index _sharding_saga_stuck on _sharding_saga (changed_at) where state = 'stuck'`,
+    `create index _sharding_saga_ended on _sharding_saga (changed_at) where state in ('completed', 'compensated')`,
     `comment on table _sharding_saga is
       'Sagas by key: what is done and what comes next. Written by the saga handlers of this shard.'`,
   ];
