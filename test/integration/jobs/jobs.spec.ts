@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { CONTROL_DATA_SOURCE } from '@app/sharding';
+import { CONTROL_DATA_SOURCE, Shards } from '@app/sharding';
 import { deployment } from '../../support/deployment.js';
 import { waitFor } from '../../support/wait-for.js';
 import { bootJobs, untilCalled } from './job-app.js';
@@ -101,6 +101,17 @@ describe('a job', () => {
     expect(sent).toEqual([expect.any(String), undefined, expect.any(String)]);
     expect(await jobs.send('plain', {})).toEqual(expect.any(String));
     expect(await jobs.send('plain', {})).toEqual(expect.any(String));
+  });
+});
+
+describe('send', () => {
+  it('inside of a transaction on a shard is refused: it would not be part of it', async () => {
+    const { app, jobs } = await boot({ work: 'off' });
+    const db = await app.get(Shards).dbFor('acme');
+    await expect(db.tx(() => jobs.send('plain', 1))).rejects.toMatchObject({
+      code: 'cross_shard_transaction',
+    });
+    expect(await states('plain')).toEqual([]);
   });
 });
 
