@@ -41,9 +41,8 @@ it(`a relay killed ${KILLS} times between effect and end loses no event and doub
   await writer.close();
   expect(injected).toBe(KILLS);
   expect(answers).toHaveLength(2 * KILLS);
-  expect(bodies.map(({ body }) => body).toSorted()).toEqual(
-    Array.from({ length: KILLS }, (_none, kill) => [`note-${kill}`, `other-${kill}`])
-      .flat()
-      .toSorted(),
+  expect(bodies).toHaveLength(2 * KILLS);
+  expect(new Set(bodies.map(({ body }) => body))).toEqual(
+    new Set(Array.from({ length: KILLS }, (_none, kill) => [`note-${kill}`, `other-${kill}`]).flat()),
   );
 }, 90_000);
