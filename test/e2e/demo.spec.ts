@@ -150,7 +150,7 @@ describe('the command line, as the README shows it', () => {
   it('knows the migrations', () => {
     const { status, stdout, stderr } = run('migrate status');
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    expect(stdout).toContain('CreateBookmarks1764460800000');
+    expect(stdout).toContain('CreateTagCounts1764460900000');
   });
 
   it('finds nothing wrong', () => {
