@@ -14,45 +14,51 @@ it('has a help page that one can learn from', async () => {
    The operator’s command line of a deployment of nestjs-sharding.
 
    Options:
-     -V, --version                print the version
-     -c, --config <file>          configuration file (default: SHARDING_CONFIG, else ./sharding.toml)
-     -p, --profile <name>         profile (default: SHARDING_PROFILE)
-     --json                       the answer as JSON, in a stable shape
-     --debug                      with an error: what caused it, by name and code
-     -h, --help                   this page; behind a verb: what it does, with examples
+     -V, --version                     print the version
+     -c, --config <file>               configuration file (default: SHARDING_CONFIG, else
+                                       ./sharding.toml)
+     -p, --profile <name>              profile (default: SHARDING_PROFILE)
+     --json                            the answer as JSON, in a stable shape
+     --debug                           with an error: what caused it, by name and code
+     -h, --help                        this page; behind a verb: what it does, with examples
 
    Where does it live:
-     route [options] <key...>     key -> slot -> group -> shard, and why
-     slots [options]              which shard owns which of the 16384 slots
-     topology                     the shards with their groups, members, slots and replicas
-     map [options] <what>         the slot maps that were in force: history; accept
+     route [options] <key...>          key -> slot -> group -> shard, and why
+     slots [options]                   which shard owns which of the 16384 slots
+     topology                          the shards with their groups, members, slots and replicas
+     map [options] <what>              the slot maps that were in force: history; accept
 
    Exceptions from the slot map (control database):
-     pin [options] <key> <shard>  pin a key to a shard of its group
-     unpin [options] <key>        take a pin away
-     pins [options]               list the directory, a page at a time
-     place [options] <key>        say for ever in which group a new key lives
+     pin [options] <key> <shard>       pin a key to a shard of its group
+     unpin [options] <key>             take a pin away
+     pins [options]                    list the directory, a page at a time
+     place [options] <key>             say for ever in which group a new key lives
 
    The databases:
-     ping [options]               latency, version, role and replica lag of every target
-     doctor [options]             what is wrong, or will be, with the reason and what to do
-     query [options] <sql>        one statement on every shard, read only unless --write is given
-     migrate [options] [what]     run the migrations on every target; status; down
-     schema [options] <diff>      diff: what the shards do not have in common
+     ping [options]                    latency, version, role and replica lag of every target
+     doctor [options]                  what is wrong, or will be, with the reason and what to do
+     query [options] <sql>             one statement on every shard, read only unless --write is given
+     migrate [options] [what]          run the migrations on every target; status; down
+     schema [options] <diff>           diff: what the shards do not have in common
 
    Moving data:
-     move-slot [options]          copy rows to another shard and prove it; delete them at theirs
-     moves [options]              list the moves, the newest first
-     move [options] <what> <id>   show, resume, abort: one move
-     purge <id>                   delete the verified rows of a move at its source
-     verify [options]             compare what two shards hold of tenants, or of whole slots
-     certificate [options] [id]   what a move has done, signed; --verify checks one
-     audit [options]              rows on the wrong shard, on two shards, or of nobody
-     repair [options]             mend what audit finds, as far as nothing can be lost by it
+     move-slot [options]               copy rows to another shard and prove it; delete them at theirs
+     moves [options]                   list the moves, the newest first
+     move [options] <what> <id>        show, resume, abort: one move
+     purge <id>                        delete the verified rows of a move at its source
+     verify [options]                  compare what two shards hold of tenants, or of whole slots
+     certificate [options] [id]        what a move has done, signed; --verify checks one
+     audit [options]                   rows on the wrong shard, on two shards, or of nobody
+     repair [options]                  mend what audit finds, as far as nothing can be lost by it
+
+   Actions and events:
+     actions [options] <what> [id]     stuck, show, retry, compensate: actions over several shards
+     outbox [options] <what> [ids...]  the events of the shards: status; dead; requeue
+     sagas [options] [resume] [id]     sagas that have not ended; resume: a stuck one goes on
 
    Configuration:
-     init                         write a commented sharding.toml
-     config                       the resolved configuration, secrets masked
+     init                              write a commented sharding.toml
+     config                            the resolved configuration, secrets masked
 
    Examples:
      shardctl init                                      write a commented sharding.toml
