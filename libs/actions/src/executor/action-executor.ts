@@ -147,7 +147,8 @@ export class ActionExecutor {
   }
 
   async #writeOne({ shard, content, changes }: ReadyPart, { signal }: ExecuteOptions): Promise<void> {
-    const limits = { timeoutMs: this.#parts.settings.transactionTimeoutMs, ...(signal && { signal }) };
+    const { oneShardTimeoutMs: timeoutMs } = this.#parts.settings;
+    const limits = { ...(timeoutMs !== undefined && { timeoutMs }), ...(signal && { signal }) };
     const db = await shard.primary();
     const written = await db.tx((tx) => writeContent(tx, content), limits);
     settleEntities(changes, written);

@@ -6,7 +6,10 @@ import type { RetryPolicy } from './retry-policy.js';
 export interface ExecutionOptions {
   /** Of actions that have no policy of their own. */
   readonly retry?: RetryPolicy;
-  /** Bound of each transaction: the wait for a connection, the statements and the commit. Default 30000. */
+  /**
+   * Bound of each transaction: the wait for a connection, the statements and the commit. Default 30000 for parts of actions
+   * over several shards; an action on one shard has few statements, each of which has its own bound already.
+   */
   readonly transactionTimeoutMs?: number;
   /** Days that results of idempotency keys are kept. Default 30. */
   readonly ledgerDays?: number;
@@ -18,6 +21,8 @@ export interface ExecutionOptions {
 export interface ActionSettings {
   readonly retry: Required<RetryPolicy>;
   readonly transactionTimeoutMs: number;
+  /** Where it was asked for: a bound of the whole costs each statement a little. */
+  readonly oneShardTimeoutMs: number | undefined;
   readonly ledgerDays: number;
   readonly journalDays: number;
 }
@@ -32,5 +37,6 @@ export function resolveExecution({ retry, ...given }: ExecutionOptions = {}): Ac
     if (Number.isInteger(value) && value >= 1) continue;
     throw new ShardingError('invalid_options', `${name} is a whole number of at least 1`);
   }
-  return { retry: resolveRetry(retry), transactionTimeoutMs, ledgerDays, journalDays };
+  const { transactionTimeoutMs: oneShardTimeoutMs } = given;
+  return { retry: resolveRetry(retry), transactionTimeoutMs, oneShardTimeoutMs, ledgerDays, journalDays };
 }
