@@ -1,5 +1,5 @@
 import { ShardingError } from '@app/routing';
-import { appendEvents, appendSql, eventsParameter } from '../outbox/append-events.js';
+import { appendEvents, appendStatement } from '../outbox/append-events.js';
 import { deleteSql, insertSql, updateSql } from './row-sql.js';
 import { lockRows } from './lock-rows.js';
 import { imageOf, undoOf } from '../undo/undo-row.js';
@@ -50,10 +50,10 @@ interface WritingAt extends WriteOptions {
 /** The statement with the events in front. */
 function withEvents({ sql, parameters }: Statement, { events }: WritingAt): Statement {
   if (events.length === 0) return { sql, parameters };
-  const appended = appendSql(parameters.length + 1);
+  const appended = appendStatement(events, parameters.length + 1);
   return {
-    sql: `with _sharding_events as (${appended}) ${sql}`,
-    parameters: [...parameters, eventsParameter(events)],
+    sql: `with _sharding_events as (${appended.sql}) ${sql}`,
+    parameters: [...parameters, ...appended.parameters],
   };
 }
 
