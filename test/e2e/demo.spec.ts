@@ -10,6 +10,7 @@ import { call } from '../support/bookmarks.js';
 
 /** The demo as its user starts it: built, a process of its own, real servers. */
 const MAIN = 'dist/apps/bookmarks/apps/bookmarks/src/demo.js';
+const WALLETS = 'dist/apps/wallets/apps/wallets/src/demo.js';
 let demo: ChildProcess;
 let output = '';
 let url: string;
@@ -236,3 +237,26 @@ it('leaves nothing behind at SIGTERM', async () => {
   expect(existsSync(configuration())).toBe(false);
   expect(directories.filter((directory) => directory !== '' && existsSync(directory))).toEqual([]);
 });
+
+it('the demonstration of wallets keeps the total while a shard is killed, and leaves no saga stuck', () => {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [WALLETS, '--transfers', '200', '--seed', '7', '--no-color'],
+    { encoding: 'utf8', timeout: 120_000 },
+  );
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  expect(stdout.split('\n')).toEqual(
+    expect.arrayContaining([
+      '30 wallets, total 300000',
+      'mx-0 is killed: the other shards go on',
+      'mx-0 runs again',
+      '30 wallets, total 300000: unchanged',
+      'no saga is stuck, compensating, running',
+    ]),
+  );
+  const [, sent, within, across, refused] =
+    /^sent (\d+): (\d+) within a shard, (\d+) between shards, refused (.*)$/m.exec(stdout) ?? [];
+  const counts = (refused?.match(/\d+(?= )/g) ?? []).map(Number);
+  expect(Number(sent)).toBe(200);
+  expect([Number(within), Number(across), ...counts].reduce((sum, one) => sum + one)).toBe(200);
+}, 150_000);

@@ -69,7 +69,7 @@ it('has the snippets that this test uses', () => {
     reports.service.ts pages.module.ts all-pages.controller.ts rename.ts saved.controller.ts recent.service.ts
     invoice-job.ts plans.service.ts whales.service.ts whale.router.ts pinned-whales.ts residency.ts
     wallet.entity.ts wallets.controller.ts country.strategy.ts account.entity.ts accounts.service.ts
-    tenancy.ts configured.module.ts migrate.ts tenant-mover.ts purse.entity.ts pay.action.ts counting.service.ts counting.module.ts status.module.ts metered.module.ts bounded.ts`;
+    tenancy.ts configured.module.ts migrate.ts tenant-mover.ts purse.entity.ts pay.action.ts greeting.module.ts gift.saga.ts counting.service.ts counting.module.ts status.module.ts metered.module.ts bounded.ts`;
   expect(files.map(({ name }) => name)).toEqual(used.trim().split(/\s+/));
 });
 
