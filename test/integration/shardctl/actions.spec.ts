@@ -39,8 +39,17 @@ it('lists what is stuck, shows one, and completes it', async () => {
   const stuck = await run('stuck', '--quiet', '0.001');
   expect(stuck.code).toBe(1);
   expect(stuck.out.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/, 'TIME').split(/\s{2,}|\n/)).toEqual([
-    ...['action', 'name', 'state', 'failure', 'since'],
-    ...[id, 'MoveMoney', 'partial', '23514', 'TIME', ''],
+    'action',
+    'name',
+    'state',
+    'failure',
+    'since',
+    id,
+    'MoveMoney',
+    'partial',
+    '23514',
+    'TIME',
+    '',
   ]);
   expect(await run('show', id)).toEqual({
     code: 0,
