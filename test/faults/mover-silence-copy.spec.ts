@@ -17,7 +17,7 @@ const FILL = `insert into bookmarks (tenant_id, url)
   select $1, (select string_agg(md5(i::text || j::text), '') from generate_series(1, 60) j) from generate_series(1, ${ROWS}) i`;
 const SESSIONS = `select pid from pg_stat_activity where application_name like 'nestjs-sharding move%'`;
 const WATCHES = `select state_change::text as at from pg_stat_activity where application_name like '%watch shard:shard1'`;
-const WATCH = { everyMs: 100, answerMs: 2000 };
+const WATCH = { everyMs: 300, answerMs: 2000 };
 
 jest.setTimeout(60_000);
 

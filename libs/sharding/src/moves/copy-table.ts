@@ -55,8 +55,14 @@ async function piped(out: CopyToStreamQuery, into: CopyStreamQuery, copy: TableC
       done();
     },
   });
+  let seen = 0;
+  const stalled = () => {
+    const before = seen;
+    seen = given.bytes;
+    return seen === before && !out.readableEnded && out.readableLength === 0;
+  };
   const ends = [
-    awaiting(source, () => (out.readableEnded || out.readableLength > 0 ? 'nothing' : 'answer')),
+    awaiting(source, () => (stalled() ? 'answer' : 'nothing')), // rows may be on their way for long
     awaiting(destination, (taken) => {
       if (taken < given.bytes) return 'uptake';
       return given.all ? 'answer' : 'nothing';
