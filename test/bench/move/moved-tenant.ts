@@ -73,7 +73,8 @@ export class MovedTenant {
         await moves.move(
           { from: 'shard0', to: 'shard1', keys: [TENANT], by: 'bench' },
           {
-            progress: () => {
+            progress: ({ step }) => {
+              if (step !== 'copy') return;
               copy.last = performance.now();
               copy.first ||= copy.last;
             },
