@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { columnList, quotedTable } from './quoted.js';
+import { quoted, quotedTable } from './quoted.js';
 import type { MoveSession } from './move-session.js';
-import type { MovedTable } from './tables/moved-table.js';
+import type { MovedColumn, MovedTable } from './tables/moved-table.js';
 
 /** What rows contain, in any order. Numbers as text: they are longer than those of JavaScript. */
 export interface Fingerprint {
@@ -18,24 +18,40 @@ export function newSeeds(): Seeds {
   return [seed(), seed()];
 }
 
-/** The text of a row, the same on both sides: `moves/MOVE.md`, Proof. */
-export function rowText({ columns, renumbered }: MovedTable): string {
-  const proven = columns.map(({ name }) => name).filter((name) => name !== renumbered);
-  return `row(${columnList(proven)})::text collate pg_catalog."C"`;
+const TEXT = /^(text|character varying(\(\d+\))?)$/;
+
+/** The text of a value as its type writes it, not as somebody's cast to text would; `$3` stands for null. */
+function valueText({ name, type }: MovedColumn): string {
+  const value = quoted(name);
+  const text = TEXT.test(type)
+    ? `coalesce(${value}, $3::text)`
+    : `case when ${value} is distinct from null then concat(${value}) else $3::text end`; // of a row `is not null` says more
+  return `${text} collate pg_catalog."C" as ${value}`;
+}
+
+/** No value is the text of two secret numbers. */
+function nullText(seeds: Seeds): string {
+  return `null of ${seeds.join(' and ')}`;
+}
+
+/** The hash of a value is the seed of the next: `moves/MOVE.md`, Proof. */
+function rowHash(columns: readonly MovedColumn[], seed: string): string {
+  return columns.reduce((hash, { name }) => `hashtextextended(moved.${quoted(name)}, ${hash})`, seed);
 }
 
 /** @param filter a condition of {@link filterOf} */
 export async function fingerprint(
   { client }: MoveSession,
   table: MovedTable,
-  { filter, seeds: [first, second] }: { readonly filter: string; readonly seeds: Seeds },
+  { filter, seeds }: { readonly filter: string; readonly seeds: Seeds },
 ): Promise<Fingerprint> {
+  const proven = table.columns.filter(({ name }) => name !== table.renumbered);
   const { rows } = await client.query<{ rows: string; first: string; second: string }>(
     `select count(*)::text as rows,
-      coalesce(sum(hashtextextended(moved.text, $1)), 0)::text as first,
-      coalesce(sum(hashtextextended(moved.text, $2)), 0)::text as second
-    from (select ${rowText(table)} as text from ${quotedTable(table)} where ${filter} offset 0) moved`,
-    [first, second],
+      coalesce(sum(${rowHash(proven, '$1::bigint')}), 0)::text as first,
+      coalesce(sum(${rowHash(proven, '$2::bigint')}), 0)::text as second
+    from (select ${proven.map(valueText).join(', ')} from ${quotedTable(table)} where ${filter} offset 0) moved`,
+    [...seeds, nullText(seeds)],
   );
   const { rows: count, ...sums } = rows[0] as { rows: string; first: string; second: string };
   return { rows: count, sums: [sums.first, sums.second] };
