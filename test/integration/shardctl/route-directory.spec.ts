@@ -27,7 +27,7 @@ describe('with the directory', () => {
     const { code, out, err } = await shardctl.run(['route', ...keys, '--json'], { toml });
     expect({ code, err, out: JSON.parse(out) as unknown }).toEqual({
       code: 1,
-      err: 'shardctl: group 0 is assumed where nothing says another one; an application’s groupOf is not known here, see --group\n',
+      err: `${JSON.stringify({ note: 'group 0 is assumed where nothing says another one; an application’s groupOf is not known here, see --group' })}\n`,
       out: {
         directory: { state: 'asked', error: null },
         routes: [
