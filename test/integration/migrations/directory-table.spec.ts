@@ -117,19 +117,27 @@ it('says of every table who writes it', async () => {
     where relkind = 'r' and relname like E'\\\\_sharding%' order by 1`;
   const rows = await tables.query(sql);
   expect(rows.map((row) => row['table'])).toEqual([
+    '_sharding_action_journal',
+    '_sharding_action_ledger',
+    '_sharding_action_parts',
     '_sharding_directory',
     '_sharding_directory_changes',
     '_sharding_fence',
     '_sharding_fence_gate',
+    '_sharding_idempotency',
     '_sharding_identities',
+    '_sharding_inbox',
     '_sharding_map',
     '_sharding_migrations',
     '_sharding_move_sides',
     '_sharding_move_subjects',
     '_sharding_moves',
+    '_sharding_outbox',
     '_sharding_placement_log',
     '_sharding_processes',
+    '_sharding_relay',
     '_sharding_revision',
+    '_sharding_saga',
     '_sharding_slot_moves',
   ]);
   expect(rows.filter((row) => !/Written (by|at) /.test(String(row['comment'])))).toEqual([]);

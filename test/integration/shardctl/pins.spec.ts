@@ -183,7 +183,7 @@ it.each([['pins'], ['pin', 'acme', 'shard0'], ['unpin', 'acme'], ['place', 'acme
 );
 
 it('says that the role may not use the directory', async () => {
-  const role = `reader_${process.pid}`;
+  const role = `nobody_${process.pid}`;
   await TestCluster.attach().query(`create role ${role} login password 'secret'`);
   const url = new URL(place.control);
   url.username = role;

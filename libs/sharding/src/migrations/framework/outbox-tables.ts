@@ -40,7 +40,7 @@ function outbox(): string[] {
     `create index _sharding_outbox_delivered on _sharding_outbox (delivered_at) where delivered_at is not null`,
     `create index _sharding_outbox_dead on _sharding_outbox (dead_at) where dead_at is not null`,
     `comment on table _sharding_outbox is
-      'Events, written in the transaction of the rows they tell of. Deleted, or marked, by the relay of this shard.'`,
+      'Events that wait for delivery. Written by actions, in the transaction of the rows they tell of; deleted by the relay.'`,
   ];
 }
 
