@@ -50,7 +50,8 @@ async function applyIn(tx: ShardDb, name: PartName): Promise<WrittenRow[] | unde
   if (stored?.state !== 'pending') throw notToBeApplied(tx, stored?.state ?? 'gone');
   const undo: UndoRow[] = [];
   const written = await writeContent(tx, stored.content, undo);
-  await markApplied(tx, name, { rows: undo, routingKey: stored.content.routingKey });
+  const { routingKey, keyKind } = stored.content;
+  await markApplied(tx, name, { rows: undo, routingKey, keyKind });
   return written;
 }
 

@@ -1,3 +1,4 @@
+import { eventKey } from '../outbox/event-key.js';
 import type { RoutingKey } from '@app/routing';
 import type { Shard } from '@app/sharding';
 import type { PartContent } from '../cross/part-content.js';
@@ -30,9 +31,13 @@ export function readyParts(
 ): ReadyPart[] {
   const ready = parts.map(({ shard, changes, events, keys }): ReadyPart => {
     const [key, ...others] = keys;
-    const routingKey = key === undefined || others.length > 0 ? undefined : String(key);
     const rows = changes.map(({ operation }) => operation);
-    return { shard, changes, keys, content: { rows, events, routingKey } };
+    return {
+      shard,
+      changes,
+      keys,
+      content: { rows, events, ...eventKey(others.length > 0 ? undefined : key) },
+    };
   });
   if (!place) return ready;
   const { actionId, home, routingKey, paramsHash } = place;

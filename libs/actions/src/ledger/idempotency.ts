@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ShardingError } from '@app/routing';
+import { eventKey } from '../outbox/event-key.js';
 import type { RoutingKey } from '@app/routing';
 import type { Shard, Shards } from '@app/sharding';
 import type { ExecuteOptions } from '../executor/execute-options.js';
@@ -41,14 +42,14 @@ export async function ledgerPlace(keyed: Keyed, shards: Shards): Promise<LedgerP
 interface Home {
   readonly home: Shard;
   readonly named: string;
-  readonly routingKey: string | undefined;
+  readonly routingKey?: string | undefined;
 }
 
 async function homeOf({ options, key: running }: Keyed, shards: Shards): Promise<Home> {
   const { home: place } = options;
   const key = place && 'slot' in place ? place.key : place ? undefined : running;
   if (key !== undefined) {
-    return { home: await shards.shardFor(key), named: `key ${String(key)}`, routingKey: String(key) };
+    return { home: await shards.shardFor(key), named: `key ${String(key)}`, ...eventKey(key) };
   }
   if (!place) {
     throw new ShardingError(

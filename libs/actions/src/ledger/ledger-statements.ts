@@ -55,7 +55,7 @@ export async function writeLedger(tx: ShardDb, row: LedgerRow): Promise<boolean>
 export async function deleteOldLedger(db: ShardDb, days: number, limit: number): Promise<number> {
   const [, deleted] = await db.query<[unknown, number]>(
     `delete from _sharding_action_ledger where ctid in (
-      select ctid from _sharding_action_ledger where applied_at < now() - $1 * interval '1 day'
+      select ctid from _sharding_action_ledger where applied_at < now() - $1 * interval '1 day' and not _sharding_rows_move()
       limit $2 for update skip locked)`,
     [days, limit],
   );

@@ -37,13 +37,14 @@ function changedSince(entity: string, { shard }: ShardDb, { part }: CompensatedP
   );
 }
 
-function eventOf({ actionId, action, part }: CompensatedPart, { routingKey }: PartUndo) {
+function eventOf({ actionId, action, part }: CompensatedPart, { routingKey, keyKind }: PartUndo) {
   return {
     eventId: randomUUID(),
     actionId,
     type: COMPENSATED_EVENT,
     payload: { actionId, action, part },
     routingKey,
+    keyKind,
     aggregateId: actionId,
     occurredAt: new Date(),
   };

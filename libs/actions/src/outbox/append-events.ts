@@ -1,7 +1,8 @@
 import type { ShardDb } from '@app/sharding';
 import type { OutboxEvent } from './outbox-event.js';
 
-const COLUMNS = 'event_id, action_id, type, payload, routing_key, aggregate_id, occurred_at, headers';
+const COLUMNS =
+  'event_id, action_id, type, payload, routing_key, key_kind, aggregate_id, occurred_at, headers';
 
 /** Writes events in their order, with one statement, in the transaction of the rows that they tell of. */
 export async function appendEvents(tx: ShardDb, events: readonly OutboxEvent[]): Promise<void> {
@@ -33,9 +34,9 @@ export function appendStatement(
   }
   return {
     sql: `insert into _sharding_outbox (${COLUMNS})
-    select event_id, action_id, type, payload, routing_key, aggregate_id, occurred_at, coalesce(headers, '{}')
+    select event_id, action_id, type, payload, routing_key, key_kind, aggregate_id, occurred_at, coalesce(headers, '{}')
     from jsonb_to_recordset($${first}::jsonb) as event (event_id uuid, action_id uuid, type text, payload jsonb,
-      routing_key text, aggregate_id text, occurred_at timestamptz, headers jsonb)`,
+      routing_key text, key_kind text, aggregate_id text, occurred_at timestamptz, headers jsonb)`,
     parameters: [JSON.stringify(events.map(row))],
   };
 }
@@ -47,6 +48,7 @@ function row(event: OutboxEvent) {
     type: event.type,
     payload: event.payload,
     routing_key: event.routingKey,
+    key_kind: event.keyKind ?? 'text',
     aggregate_id: event.aggregateId,
     occurred_at: event.occurredAt,
     headers: event.headers,

@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
 import { within } from '@app/sharding';
+import { keptKey } from './event-key.js';
 import { failureText } from './failure-text.js';
 import { retryDelayMs } from './retry-delay.js';
 import type { LimitFunction } from 'p-limit';
@@ -75,11 +76,14 @@ export class Delivery {
   }
 
   #envelope(event: WaitingEvent, signal: AbortSignal): EventEnvelope {
-    const { position: _position, handled: _handled, attempts, routingKey, ...known } = event;
+    const { position: _position, handled: _handled, attempts, routingKey, keyKind, ...known } = event;
     return {
       ...known,
       shard: this.parts.shard,
-      routingKey: routingKey ?? undefined,
+      routingKey: keptKey({
+        routingKey: routingKey ?? undefined,
+        ...(keyKind === 'integer' && { keyKind }),
+      }),
       attempt: attempts + 1,
       signal,
     };

@@ -8,8 +8,8 @@ export interface EventEnvelope {
   readonly actionId: string;
   readonly type: string;
   readonly payload: Readonly<Record<string, unknown>>;
-  /** Undefined for entities that have no tenant. */
-  readonly routingKey: string | undefined;
+  /** An integer where the application routes by integers; undefined for entities that have no tenant. */
+  readonly routingKey: string | number | bigint | undefined;
   readonly aggregateId: string;
   /** The shard that it was committed on; the key may have moved since. */
   readonly shard: string;

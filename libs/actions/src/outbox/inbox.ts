@@ -1,3 +1,4 @@
+import { eventKey } from './event-key.js';
 import type { ShardDb } from '@app/sharding';
 import type { EventEnvelope } from './event-envelope.js';
 
@@ -15,7 +16,7 @@ export async function onceInbox(
     const taken = await tx.query(
       `insert into _sharding_inbox (handler, event_id, routing_key) values ($1, $2, $3)
       on conflict (handler, event_id) do nothing returning 1`,
-      [handler, event.eventId, event.routingKey ?? null],
+      [handler, event.eventId, eventKey(event.routingKey).routingKey ?? null],
     );
     if (taken.length === 0) return false;
     await work(tx);

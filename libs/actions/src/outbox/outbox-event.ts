@@ -1,5 +1,7 @@
-/** A row of `_sharding_outbox`, as it is written. */
-export interface OutboxEvent {
+import type { EventKey } from './event-key.js';
+
+/** A row of `_sharding_outbox`, as it is written. Handlers run in the context of its key; it has none for entities without a tenant. */
+export interface OutboxEvent extends EventKey {
   /** UUID; also the key of the inbox. */
   readonly eventId: string;
   /** UUID of the action that has emitted it. */
@@ -7,8 +9,6 @@ export interface OutboxEvent {
   readonly type: string;
   /** What JSON keeps of the event. */
   readonly payload: object;
-  /** Handlers run in its context; absent for entities that have no tenant. */
-  readonly routingKey?: string | undefined;
   /** Events of one aggregate are delivered one after the other. */
   readonly aggregateId: string;
   readonly occurredAt: Date;

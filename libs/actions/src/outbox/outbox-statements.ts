@@ -7,7 +7,7 @@ export const STATEMENT_LIMIT_MS = 10_000;
 const LIMITS = { deadlineMs: STATEMENT_LIMIT_MS };
 
 /** No mark says up to where everything was read: a transaction that commits late is seen by the next look. */
-const WAITING = `select position, event_id as "eventId", action_id as "actionId", type, payload, routing_key as "routingKey",
+const WAITING = `select position, event_id as "eventId", action_id as "actionId", type, payload, routing_key as "routingKey", key_kind as "keyKind",
     aggregate_id as "aggregateId", occurred_at as "occurredAt", headers, handled, attempts
   from _sharding_outbox as event
   where delivered_at is null and dead_at is null and aggregate_id <> all ($1::text[])

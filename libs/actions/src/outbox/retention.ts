@@ -40,10 +40,10 @@ export class Retention {
   }
 }
 
-/** @returns how many rows */
+/** Not while rows of the shard move, whose copy is compared. @returns how many rows */
 async function removeOld(db: ShardDb, { table, since, days, where = 'true' }: Old): Promise<number> {
   const [row] = await db.query<{ gone: number }[]>(
-    `with old as (select ctid from ${table} where ${where} and ${since} < now() - $1 * interval '1 day' limit $2 for update skip locked),
+    `with old as (select ctid from ${table} where ${where} and not _sharding_rows_move() and ${since} < now() - $1 * interval '1 day' limit $2 for update skip locked),
       gone as (delete from ${table} where ctid in (select ctid from old) returning 1)
     select count(*)::int as gone from gone`,
     [days, BATCH],

@@ -7,6 +7,7 @@ export interface WaitingEvent {
   readonly type: string;
   readonly payload: Readonly<Record<string, unknown>>;
   readonly routingKey: string | null;
+  readonly keyKind: 'text' | 'integer';
   readonly aggregateId: string;
   readonly occurredAt: Date;
   readonly headers: Readonly<Record<string, string>>;

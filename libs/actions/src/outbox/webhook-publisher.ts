@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { ShardingError } from '@app/routing';
+import { eventKey } from './event-key.js';
 import type { EventEnvelope } from './event-envelope.js';
 import type { EventPublisher } from './event-publisher.js';
 
@@ -76,7 +77,7 @@ function bodyOf(event: EventEnvelope): string {
     data: payload,
     event_id: eventId,
     action_id: actionId,
-    routing_key: routingKey ?? null,
+    routing_key: eventKey(routingKey).routingKey ?? null,
     aggregate_id: aggregateId,
     headers,
   });

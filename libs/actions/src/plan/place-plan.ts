@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ShardingError } from '@app/routing';
+import { eventKey } from '../outbox/event-key.js';
 import { rowId, rowOperation } from '../rows/entity-row.js';
 import { stagedTwice } from './action-plan.js';
 import type { RoutingKey } from '@app/routing';
@@ -109,7 +110,7 @@ async function placeEvent(staged: StagedEvent, on: PlacingEvent): Promise<Placed
     actionId: on.actionId,
     type: staged.type,
     payload: staged.payload,
-    routingKey: key === undefined ? undefined : String(key),
+    ...eventKey(key),
     aggregateId,
     occurredAt: on.occurredAt,
     headers: staged.headers,

@@ -1,3 +1,4 @@
+import type { EventKey } from '../outbox/event-key.js';
 import type { EventEnvelope } from '../outbox/event-envelope.js';
 import type { OutboxEvent } from '../outbox/outbox-event.js';
 import type { AskedStep } from './saga-progress.js';
@@ -12,18 +13,19 @@ export interface SagaStepPayload extends AskedStep {
 
 /** Events that ask for steps. Each step of a saga is an aggregate of its own, so that one that waits holds up no other. */
 export function sagaEvents(
-  saga: { readonly sagaId: string; readonly routingKey: string | undefined },
+  { sagaId, routingKey, keyKind }: EventKey & { readonly sagaId: string },
   asked: readonly AskedStep[],
   ids: () => string,
 ): OutboxEvent[] {
   const occurredAt = new Date();
   return asked.map(({ step, phase }) => ({
     eventId: ids(),
-    actionId: saga.sagaId,
+    actionId: sagaId,
     type: SAGA_STEP_EVENT,
-    payload: { sagaId: saga.sagaId, step, phase } satisfies SagaStepPayload,
-    routingKey: saga.routingKey,
-    aggregateId: `${saga.sagaId}/${step}`,
+    payload: { sagaId, step, phase } satisfies SagaStepPayload,
+    routingKey,
+    keyKind,
+    aggregateId: `${sagaId}/${step}`,
     occurredAt,
   }));
 }

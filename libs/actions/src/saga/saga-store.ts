@@ -1,11 +1,11 @@
 import type { ShardDb } from '@app/sharding';
+import type { EventKey } from '../outbox/event-key.js';
 import type { SagaProgress, SagaState, StepProgress } from './saga-progress.js';
 
 /** A row of `_sharding_saga`. */
-export interface StoredSaga {
+export interface StoredSaga extends EventKey {
   readonly sagaId: string;
   readonly name: string;
-  readonly routingKey: string | undefined;
   readonly data: unknown;
   readonly progress: SagaProgress;
   /** Why it was turned round, or is stuck; never content. */
@@ -15,12 +15,13 @@ export interface StoredSaga {
   readonly now: Date;
 }
 
-export type NewSaga = Pick<StoredSaga, 'sagaId' | 'name' | 'routingKey' | 'data' | 'progress'>;
+export type NewSaga = Pick<StoredSaga, 'sagaId' | 'name' | 'routingKey' | 'keyKind' | 'data' | 'progress'>;
 
 interface SagaRow {
   readonly saga_id: string;
   readonly name: string;
   readonly routing_key: string | null;
+  readonly key_kind: 'text' | 'integer';
   readonly state: SagaState;
   readonly data: unknown;
   readonly steps: Record<string, StepProgress>;
@@ -30,7 +31,7 @@ interface SagaRow {
 }
 
 const COLUMNS =
-  'saga_id, name, routing_key, state, data, steps, failure, started_at, clock_timestamp() as now';
+  'saga_id, name, routing_key, key_kind, state, data, steps, failure, started_at, clock_timestamp() as now';
 
 /** A saga without its data. */
 export type SagaHead = Omit<StoredSaga, 'data' | 'progress' | 'now'> & { readonly state: SagaState };
@@ -60,12 +61,13 @@ export async function clockOf(db: ShardDb): Promise<Date> {
 /** False where a saga with this id is there already: it is left as it is. */
 export async function insertSaga(tx: ShardDb, { progress, ...saga }: NewSaga): Promise<boolean> {
   const rows = await tx.query(
-    `insert into _sharding_saga (saga_id, name, routing_key, state, data, steps)
-    values ($1, $2, $3, $4, $5, $6) on conflict (saga_id) do nothing returning saga_id`,
+    `insert into _sharding_saga (saga_id, name, routing_key, key_kind, state, data, steps)
+    values ($1, $2, $3, $4, $5, $6, $7) on conflict (saga_id) do nothing returning saga_id`,
     [
       saga.sagaId,
       saga.name,
       saga.routingKey ?? null,
+      saga.keyKind ?? 'text',
       progress.state,
       JSON.stringify(saga.data),
       JSON.stringify(progress.steps),
@@ -108,6 +110,7 @@ function stored([row]: readonly SagaRow[]): StoredSaga | undefined {
     sagaId: row.saga_id,
     name: row.name,
     routingKey: row.routing_key ?? undefined,
+    ...(row.key_kind === 'integer' && { keyKind: row.key_kind }),
     data: row.data,
     progress: { state: row.state, steps: row.steps },
     failure: row.failure ?? undefined,

@@ -4,6 +4,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ShardingError } from '@app/routing';
 import { Shards } from '@app/sharding';
 import { appendEvents } from '../outbox/append-events.js';
+import { eventKey } from '../outbox/event-key.js';
 import { OutboxSignal } from '../outbox/outbox-signal.js';
 import { resumeStored } from './resume-stored.js';
 import { sagaEvents } from './saga-events.js';
@@ -54,12 +55,12 @@ export class Sagas {
     { sagaId = randomUUID(), ...home }: StartOptions,
   ): Promise<string> {
     const { name, saga } = this.definitions.of(target);
-    const routingKey = 'key' in home ? String(home.key) : undefined;
+    const key = eventKey('key' in home ? home.key : undefined);
     const db = await dbAt(this.shards, home);
     const started = await db.tx(async (tx) => {
       const now = await clockOf(tx);
       const change = withDueTimes(beginSaga(stagesOf(saga)), dueTimes(saga, now));
-      const row = { sagaId, name, routingKey, data, progress: change.progress };
+      const row = { sagaId, name, ...key, data, progress: change.progress };
       if (!(await insertSaga(tx, row))) return false;
       await appendEvents(tx, sagaEvents(row, change.asked, randomUUID));
       return true;

@@ -5,10 +5,15 @@ export class OutboxTables implements MigrationInterface {
   readonly name = 'OutboxTables1798000000009';
 
   async up(runner: QueryRunner): Promise<void> {
-    for (const statement of [...outbox(), ...relay(), ...inbox()]) await runner.query(statement);
+    const [found] = (await runner.query('select quote_ident(current_schema()) as schema')) as {
+      schema: string;
+    }[];
+    const statements = [...outbox(), ...relay(), ...inbox(), ...moving(found?.schema ?? 'public')];
+    for (const statement of statements) await runner.query(statement);
   }
 
   async down(runner: QueryRunner): Promise<void> {
+    await runner.query('drop function _sharding_rows_move()');
     await runner.query('drop table _sharding_inbox, _sharding_relay, _sharding_outbox');
   }
 }
@@ -23,6 +28,7 @@ function outbox(): string[] {
       type text not null,
       payload jsonb not null,
       routing_key text,
+      key_kind text not null default 'text' constraint key_kind_is_known check (key_kind in ('text', 'integer')),
       aggregate_id text not null,
       occurred_at timestamptz not null,
       headers jsonb not null default '{}',
@@ -68,5 +74,16 @@ function inbox(): string[] {
     `create index _sharding_inbox_handled on _sharding_inbox (handled_at)`,
     `comment on table _sharding_inbox is
       'Events whose effects were committed here, once each. Written by handlers, in the transaction of the effect.'`,
+  ];
+}
+
+/** What is deleted while it is being moved is missed when both sides are compared. A move that is forgotten stops nothing for ever. */
+function moving(schema: string): string[] {
+  return [
+    `create function _sharding_rows_move() returns boolean
+      language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+        select exists (select from ${schema}._sharding_move_sides where changed_at > now() - interval '7 days') $$`,
+    `comment on function _sharding_rows_move() is
+      'Whether a move has rows of this shard in hand: old rows of the framework are not deleted then.'`,
   ];
 }

@@ -19,6 +19,7 @@ function sagas(): string[] {
       saga_id uuid primary key,
       name text not null,
       routing_key text,
+      key_kind text not null default 'text' constraint key_kind_is_known check (key_kind in ('text', 'integer')),
       state text not null constraint state_is_known
         check (state in ('running', 'compensating', 'completed', 'compensated', 'stuck')),
       data jsonb not null,

@@ -59,7 +59,7 @@ export async function storeAnswer(
 /** Deletes up to so many answers that are no longer kept; gives how many. */
 export async function deleteExpired(runner: QueryRunner, count: number): Promise<number> {
   const sql = `delete from _sharding_idempotency where (scope, key) in (
-      select scope, key from _sharding_idempotency where expires_at < now()
+      select scope, key from _sharding_idempotency where expires_at < now() and not _sharding_rows_move()
       order by expires_at limit $1 for update skip locked)
     returning 1`;
   return (await rowsOf(runner, sql, [count])).length;

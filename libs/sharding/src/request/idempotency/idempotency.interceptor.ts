@@ -129,7 +129,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     return {
       key,
       scope: scopeOf({ tenant, owner, method: request.method, path: pathOf(request) }),
-      routingKey: tenantText(tenant),
+      routingKey: settings.store === 'control' ? null : tenantText(tenant), // what is on control moves with nobody
       fingerprint: fingerprintOf(request.query, request.body),
       retentionHours: settings.retentionHours,
     };
