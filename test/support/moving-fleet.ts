@@ -12,6 +12,11 @@ export const BOOKMARKS = `create table bookmarks (
   url text not null)`;
 const INDEX = 'create index on bookmarks (tenant_id)';
 
+/** Tables of the framework that every move takes along, in its order. */
+export const FRAMEWORK_TABLES = ['action_ledger', 'idempotency', 'inbox', 'saga'].map(
+  (name) => `public._sharding_${name}`,
+);
+
 export interface MovingParts {
   /** Statements that make the tables of every shard. Default: `bookmarks`. */
   readonly tables?: readonly string[];

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { auditedFleet, everything, fill, found, OF_0, OF_1, reset } from './audited.js';
-import type { MovingFleet } from '../../support/moving-fleet.js';
+import { FRAMEWORK_TABLES, type MovingFleet } from '../../support/moving-fleet.js';
 
 let fleet: MovingFleet;
 const [acme = '', globex = ''] = OF_0;
@@ -196,12 +196,12 @@ it('finds a tombstone of a key that is routed to the very shard, and triggers th
       leftover: 'triggers',
       severity: 'warning',
       shard: 'shard0',
-      message: 'triggers of the fence are on public.bookmarks, public.notes, and refuse nothing',
+      message: `triggers of the fence are on ${FRAMEWORK_TABLES.join(', ')}, public.bookmarks, public.notes, and refuse nothing`,
       remedy: 'shardctl repair removes them',
     },
   ]);
   expect(await repair('apply')).toEqual([
-    'clean done shard0: removed triggers of public.bookmarks, public.notes',
+    `clean done shard0: removed triggers of ${FRAMEWORK_TABLES.join(', ')}, public.bookmarks, public.notes`,
   ]);
   expect(await found(fleet)).toEqual([]);
 });

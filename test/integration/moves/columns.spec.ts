@@ -186,7 +186,8 @@ describe('an id column that is named', () => {
     });
     const request = { ...plain, idColumn: 'uid' };
     const move = await fleet.move(request);
-    expect(move).toMatchObject({ state: 'verified', terms: { idColumn: 'uid' }, tables: [{ id: ['uid'] }] });
+    expect(move).toMatchObject({ state: 'verified', terms: { idColumn: 'uid' } });
+    expect(move.tables[0]).toMatchObject({ name: 'things', id: ['uid'], renumbered: 'uid' });
     await fleet.pin(acme, 'shard1');
     expect(await fleet.confirm(request)).toMatchObject({ state: 'purged' });
     expect(await fleet.query(1, 'select uid, tenant_id, body from things order by uid')).toEqual([

@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import { slotOf } from '@app/routing';
-import { MovingFleet } from '../../support/moving-fleet.js';
+import { FRAMEWORK_TABLES, MovingFleet } from '../../support/moving-fleet.js';
 
 let fleet: MovingFleet;
 
@@ -50,10 +50,10 @@ it('means the keys that are named, and none that a short column would cut them t
   await narrow.query(0, `insert into bookmarks values (1, 'abc', 'x')`);
   const compared = (keys: string[]) =>
     narrow.moves((moves) => moves.verify({ from: 'shard0', to: 'shard1', keys }));
-  expect(await compared(['abcdef'])).toEqual([
-    { table: 'public.bookmarks', sourceRows: '0', destinationRows: '0', same: true },
-  ]);
-  expect(await compared(['abc'])).toMatchObject([{ sourceRows: '1', same: false }]);
+  const none = { sourceRows: '0', destinationRows: '0', same: true };
+  const framework = FRAMEWORK_TABLES.map((table) => ({ table, ...none }));
+  expect(await compared(['abcdef'])).toEqual([{ table: 'public.bookmarks', ...none }, ...framework]);
+  expect(await compared(['abc'])).toMatchObject([{ sourceRows: '1', same: false }, ...framework]);
 });
 
 it('names the rule and no value where a database refuses the copy', async () => {

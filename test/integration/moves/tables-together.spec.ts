@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals';
 import { slotOf } from '@app/routing';
 import { bootApp } from '../../support/deployment.js';
-import { MovingFleet } from '../../support/moving-fleet.js';
+import { FRAMEWORK_TABLES, MovingFleet } from '../../support/moving-fleet.js';
 
 const lower = Array.from({ length: 200 }, (_, index) => `tenant-${index}`).filter(
   (key) => slotOf(key) < 8192,
@@ -41,7 +41,11 @@ it('moves all tables of a key together, rows that refer to each other included',
   const before = [await rowsOf(fleet, 0, 'orders', acme), await rowsOf(fleet, 0, 'lines', acme)];
   const others = [await rowsOf(fleet, 0, 'orders', globex), await rowsOf(fleet, 0, 'lines', globex)];
   const move = await fleet.move({ keys: [acme] });
-  expect(move.tables.map(({ name }) => name)).toEqual(['orders', 'lines']);
+  expect(move.tables.map(({ schema, name }) => `${schema}.${name}`)).toEqual([
+    'public.orders',
+    'public.lines',
+    ...FRAMEWORK_TABLES,
+  ]);
   await fleet.pin(acme, 'shard1');
   await fleet.confirm({ keys: [acme] });
   expect([await rowsOf(fleet, 1, 'orders', acme), await rowsOf(fleet, 1, 'lines', acme)]).toEqual(before);

@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { slotOf } from '@app/routing';
 import { expectNoConnections } from '@test/support';
+import { FRAMEWORK_TABLES } from '../../support/moving-fleet.js';
 import { ACME, GLOBEX, HOOLI, MoveFleet, steady } from './move-fleet.js';
 
 jest.setTimeout(120_000); // each call is a process that loads TypeORM
@@ -109,7 +110,10 @@ describe('move-slot', () => {
       fence_ms: 9500,
       throttle: 1000,
       epoch: '1',
-      tables: [{ table: 'public.bookmarks', rows: '5' }],
+      tables: [
+        { table: 'public.bookmarks', rows: '5' },
+        ...FRAMEWORK_TABLES.map((table) => ({ table, rows: '0' })),
+      ],
       steps: [step('copied'), step('fenced'), step('verified')],
       by: 'ann',
       started_at: time,

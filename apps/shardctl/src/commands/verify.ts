@@ -1,3 +1,4 @@
+import { isWorthTelling } from '../output/move-text.js';
 import { table } from '../output/table.js';
 import { rowsOf, rowsOptions, type RowsOptions } from './move-options.js';
 import { withMovesOf } from './move-run.js';
@@ -44,12 +45,16 @@ export const verify: Verb<RowsOptions> = {
 function comparedText(found: readonly ComparedTable[], { from, to }: RowsOptions, style: Style): string {
   return table(
     ['table', `rows at ${from}`, `rows at ${to}`, 'content'],
-    found.map(({ table: name, sourceRows, destinationRows, same }) => [
-      name,
-      Number(sourceRows),
-      Number(destinationRows),
-      same ? 'same' : 'DIFFERS',
-    ]),
+    found
+      .filter(({ table: name, sourceRows, destinationRows }) =>
+        isWorthTelling(name, sourceRows, destinationRows),
+      )
+      .map(({ table: name, sourceRows, destinationRows, same }) => [
+        name,
+        Number(sourceRows),
+        Number(destinationRows),
+        same ? 'same' : 'DIFFERS',
+      ]),
     style,
   );
 }

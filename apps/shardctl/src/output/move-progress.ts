@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { bytesText, countText, estimateOf, type TableProgress } from './move-estimate.js';
+import { isWorthTelling } from './move-text.js';
 import { oneLine, printable } from './printable.js';
 import type { Told } from './told.js';
 import type { MovePoint, MoveProgress } from '@app/sharding/operator';
@@ -74,11 +75,13 @@ class Tables {
     if (table !== this.#table) {
       this.#table = table;
       this.#began = this.#told = now;
-      this.say(`${table}: copying ${expected ? `about ${countText(expected.rows, 'row')}` : 'rows'}`);
+      if (isWorthTelling(table))
+        this.say(`${table}: copying ${expected ? `about ${countText(expected.rows, 'row')}` : 'rows'}`);
     }
     const progress = { table, bytes, expected, ms: now - this.#began };
     if (rows !== undefined) {
-      this.say(`${table}: copied ${countText(rows, 'row')}, ${bytesText(bytes)}${speed(rows, progress)}`);
+      const copied = `${countText(rows, 'row')}, ${bytesText(bytes)}${speed(rows, progress)}`;
+      if (isWorthTelling(table, rows)) this.say(`${table}: copied ${copied}`);
       this.#table = undefined;
       return undefined;
     }

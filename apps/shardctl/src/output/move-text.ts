@@ -60,14 +60,24 @@ export function rowsOfTables({ tables, proof }: MoveRecord): TableRows[] {
   }));
 }
 
+/** Tables of the framework come with every move: people are told of those that have rows. */
+export function isWorthTelling(name: string, ...rows: readonly (string | number | null)[]): boolean {
+  return !/(^|\.)_sharding_/.test(name) || rows.some((count) => Number(count) > 0);
+}
+
+function toldTables(move: MoveRecord): TableRows[] {
+  return rowsOfTables(move).filter(({ table: name, rows }) => isWorthTelling(name, rows));
+}
+
 /** `1,200 rows of 3 tables`. */
 export function totalText(move: MoveRecord): string {
-  const rows = (move.proof?.tables ?? []).reduce((sum, { rows: count }) => sum + Number(count), 0);
-  return `${countText(rows, 'row')} of ${countText(move.tables.length, 'table')}`;
+  const tables = toldTables(move);
+  const rows = tables.reduce((sum, { rows: count }) => sum + Number(count), 0);
+  return `${countText(rows, 'row')} of ${countText(tables.length, 'table')}`;
 }
 
 export function tablesText(move: MoveRecord, style: Style = PLAIN): string {
-  const rows = rowsOfTables(move).map(({ table: name, rows: count }) => [name, countCell(count)]);
+  const rows = toldTables(move).map(({ table: name, rows: count }) => [name, countCell(count)]);
   return table(['table', 'rows'], rows, style);
 }
 

@@ -1,5 +1,6 @@
 import { contentOfBoth } from './content.js';
 import { inTransaction } from './move-session.js';
+import { isKeyScoped } from './tables/key-scoped-tables.js';
 import { keptKeys } from './routes.js';
 import { movedTables } from './tables/read-tables.js';
 import { newSeeds, sameContent } from './fingerprint.js';
@@ -39,7 +40,8 @@ export function compareShards(
     const kept = await keptKeys(control, fleet, { group, scope, keyKind });
     const sides = { source: from, destination: to, ...call };
     return onBothSides(fleet, sides, async (source, destination) => {
-      const tables = await movedTables(source, { tables: request.tables, keyColumn });
+      const found = await movedTables(source, { tables: request.tables, keyColumn });
+      const tables = request.tables ? found.filter((table) => !isKeyScoped(table)) : found;
       const content = { tables, rows: { scope, keyKind, kept } };
       const [here, there] = await inTransaction(source, SNAPSHOT, () =>
         inTransaction(destination, SNAPSHOT, () => contentOfBoth([source, destination], content, newSeeds())),

@@ -8,7 +8,7 @@ import { compareShards, type ComparedTable, type CompareRequest } from './compar
 import { confirmMove, moveSlot, purgeMove } from './move-slot.js';
 import { hasEnded } from './record/move-record.js';
 import { movesByPrefix, recentMoves } from './record/move-rows.js';
-import { tableName } from './tables/moved-table.js';
+import { requestedTables } from './tables/key-scoped-tables.js';
 import { withControl } from './with-mover.js';
 import type { AuditOptions, AuditReport, AuditRequest } from './audit/audit-request.js';
 import type { MoveCall, MoveFleet } from './mover.js';
@@ -146,7 +146,7 @@ function requestOf({ source, destination, scope, terms, tables, startedBy }: Mov
     from: source,
     to: destination,
     ...scope,
-    tables: tables.map(tableName),
+    tables: requestedTables(tables),
     ids: tables.some((table) => table.renumbered != null) ? 'reassigned' : 'kept',
     ...(terms.throttle === null ? { throttle: undefined } : { throttle: terms.throttle }),
     by: startedBy,

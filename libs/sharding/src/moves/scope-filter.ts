@@ -1,4 +1,5 @@
 import { columnList, quoted } from './quoted.js';
+import { slotExpression } from './slot-expression.js';
 import type pg from 'pg';
 import type { KeyKind, MoveScope } from './move-request.js';
 import type { MoveSession } from './move-session.js';
@@ -26,8 +27,8 @@ export async function filterOf(
     const { compared, type } = comparison(column, key.type);
     return `${compared} = any (${await literal(client, scope.keys)}::${type}[])`;
   }
-  const hashed = keyKind === 'integer' ? `${column}::bigint` : `${column}::text`;
-  const inSlots = `${quoted(schema)}._sharding_slot(${hashed}) = any ('{${scope.slots.join(',')}}'::int[])`;
+  const slot = slotExpression(schema, column, { type: key.type, keyKind });
+  const inSlots = `(${slot}) = any ('{${scope.slots.join(',')}}'::int[])`;
   if (kept.length === 0) return inSlots;
   return `${inSlots} and ${column}::text <> all (${await literal(client, kept)}::text[])`;
 }

@@ -10,6 +10,7 @@ import {
   type AuditPosition,
 } from './audit-cursor.js';
 import { Found } from './found.js';
+import { isKeyScoped } from '../tables/key-scoped-tables.js';
 import { onShard, reasonOf, type AuditRun, type Reached } from './audit-run.js';
 import { openMoves } from './open-moves.js';
 import { Pace } from './pace.js';
@@ -98,7 +99,11 @@ async function auditOne(run: AuditRun, { shard, from }: Start, reached: Reached)
 
 /** A mistyped column would look like a clean fleet. @throws ShardingError `invalid_options` */
 function assertSomethingToAudit({ tables, found, terms }: AuditRun): void {
-  if (found.counts.unreachable > 0 || [...tables.values()].some((own) => own.length > 0)) return;
+  if (
+    found.counts.unreachable > 0 ||
+    [...tables.values()].some((own) => own.some((table) => !isKeyScoped(table)))
+  )
+    return;
   throw new ShardingError(
     'invalid_options',
     `no table of ${terms.shards.join(', ')} has a column ${JSON.stringify(terms.keyColumn)}: name the key column (--key-column)`,

@@ -1,4 +1,4 @@
-import { KEY_SCOPED_TABLES } from '../tables/key-scoped-tables.js';
+import { isKeyScoped, KEY_SCOPED_TABLES } from '../tables/key-scoped-tables.js';
 import { keyTables } from '../tables/key-tables.js';
 import { doubtfulReferences, type DoubtfulReference } from './doubtful-references.js';
 import { reading } from './reading.js';
@@ -9,7 +9,7 @@ export interface AuditedTable {
   readonly schema: string;
   readonly name: string;
   readonly key: { readonly name: string; readonly type: string };
-  /** Rows without a key are possible. */
+  /** Rows without a key are possible, and should not be. */
   readonly nullable: boolean;
   /** An index begins with the key: distinct keys are found without reading all rows. */
   readonly indexed: boolean;
@@ -42,7 +42,8 @@ export function auditedTables(session: MoveSession, keyColumn: string): Promise<
     return tables.flatMap(({ oid, schema, name, key }) => {
       const facts = rows.find((row) => row.oid === oid);
       if (!facts || key === null) return [];
-      const { type, nullable, indexed } = facts;
+      const { type, indexed } = facts;
+      const nullable = facts.nullable && !isKeyScoped({ name });
       const own = references.filter((reference) => reference.oid === oid);
       return [{ schema, name, key: { name: key, type }, nullable, indexed, references: own }];
     });

@@ -2,6 +2,7 @@ import { keyRoutes, type KeyRoute } from './key-routes.js';
 import { movingKeys } from './open-moves.js';
 import { otherHomes } from './other-homes.js';
 import { rowsOfKeys } from './key-pages.js';
+import { isKeyScoped } from '../tables/key-scoped-tables.js';
 import { tableName } from '../tables/moved-table.js';
 import type { AuditFinding, KeyHome } from './audit-finding.js';
 import type { AuditedTable } from './audited-tables.js';
@@ -15,11 +16,11 @@ export async function judgeKeys(
   table: AuditedTable,
   keys: readonly string[],
 ): Promise<AuditFinding[]> {
-  const suspects = await suspectsOf(audit, keys);
+  const suspects = await suspectsOf(audit, table, keys);
   if (suspects.size === 0) return [];
   const rows = await rowsOfKeys(audit.session, table, [...suspects.keys()]);
   const held = keys.filter((key) => rows.has(key));
-  const still = await suspectsOf(audit, held); // a route may have changed meanwhile
+  const still = await suspectsOf(audit, table, held); // a route may have changed meanwhile
   const strangers = [...still].filter(([, route]) => route.shard !== undefined).map(([key]) => key);
   const others = await otherHomes(audit, audit.shard, strangers);
   return [...still].map(([key, route]) => {
@@ -33,9 +34,14 @@ export async function judgeKeys(
 }
 
 /** Keys that are routed elsewhere, or nowhere, and are not on their way. */
-async function suspectsOf(audit: ShardAudit, keys: readonly string[]): Promise<Map<string, KeyRoute>> {
+async function suspectsOf(
+  audit: ShardAudit,
+  table: AuditedTable,
+  keys: readonly string[],
+): Promise<Map<string, KeyRoute>> {
   const { fleet, control, terms, shard } = audit;
-  const routes = await keyRoutes({ fleet, control, keyKind: terms.keyKind }, keys);
+  const texts = isKeyScoped(table) ? ({ texts: 'keys' } as const) : {};
+  const routes = await keyRoutes({ fleet, control, keyKind: terms.keyKind, ...texts }, keys);
   const suspects = new Map([...routes].filter(([, route]) => route.shard !== shard));
   const placed = [...suspects].filter((each): each is [string, Placed] => each[1].shard !== undefined);
   const moving = await movingKeys(

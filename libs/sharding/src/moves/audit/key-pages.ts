@@ -1,3 +1,4 @@
+import { isTextOf, type KeyType } from '../preflight/judge/key-texts.js';
 import { quoted, quotedTable } from '../quoted.js';
 import { reading } from './reading.js';
 import type { AuditedTable } from './audited-tables.js';
@@ -45,21 +46,28 @@ function beginning({ key }: AuditedTable, after: string | null): string {
   return after === null ? `${column} is not null` : `${column} > $2::text::${key.type}`;
 }
 
-/** How many rows a table has of each of the keys; keys without rows are left out. */
+/** How many rows a table has of each of the keys; keys without rows, and those that its column cannot have, are left out. */
 export async function rowsOfKeys(
   session: MoveSession,
   table: AuditedTable,
   keys: readonly string[],
 ): Promise<Map<string, number>> {
   const key = quoted(table.key.name);
+  const possible = keys.filter((text) => isTextOf(text, keyTypeOf(table)));
   const { rows } = await reading(session, () =>
     session.client.query<{ key: string; rows: number }>(
       `select ${key}::text as key, count(*)::float8 as rows from ${quotedTable(table)}
       where ${key} = any ($1::text[]::${table.key.type}[]) group by ${key}`,
-      [keys],
+      [possible],
     ),
   );
   return new Map(rows.map((row) => [row.key, row.rows]));
+}
+
+const CATALOG_NAMES: Readonly<Record<string, string>> = { smallint: 'int2', integer: 'int4', bigint: 'int8' };
+
+function keyTypeOf({ key: { type } }: AuditedTable): KeyType {
+  return { name: CATALOG_NAMES[type] ?? type, type };
 }
 
 export async function rowsWithoutKey(session: MoveSession, table: AuditedTable): Promise<number> {

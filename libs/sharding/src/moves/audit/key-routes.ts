@@ -1,4 +1,5 @@
 import { routingKeyProblem, slotOf, type RoutingKey } from '@app/routing';
+import { isTextOf } from '../preflight/judge/key-texts.js';
 import { quoted } from '../quoted.js';
 import { reading } from './reading.js';
 import type { KeyKind } from '../move-request.js';
@@ -18,16 +19,18 @@ export interface RouteQuestion {
   readonly fleet: MoveFleet;
   readonly control: MoveSession;
   readonly keyKind: KeyKind;
+  /** Where keys are integers: whether other texts are keys too, as in tables of the framework. Default: no. */
+  readonly texts?: 'keys';
 }
 
 /** By the directory as it is on the control database now, the groups and the slot map of the configuration. */
 export async function keyRoutes(
-  { fleet, control, keyKind }: RouteQuestion,
+  { fleet, control, keyKind, texts }: RouteQuestion,
   keys: readonly string[],
 ): Promise<Map<string, KeyRoute>> {
   const pinnable = fleet.directory === 'obeyed' && keyKind === 'text';
   const pins = pinnable && keys.length > 0 ? await pinsOf(control, keys) : new Map<string, PinnedKey>();
-  return new Map(keys.map((key) => [key, routeOf(key, { pin: pins.get(key), fleet, keyKind })]));
+  return new Map(keys.map((key) => [key, routeOf(key, { pin: pins.get(key), fleet, keyKind, texts })]));
 }
 
 async function pinsOf(
@@ -48,10 +51,11 @@ interface Facts {
   readonly pin: PinnedKey | undefined;
   readonly fleet: MoveFleet;
   readonly keyKind: KeyKind;
+  readonly texts: RouteQuestion['texts'];
 }
 
 function routeOf(key: string, facts: Facts): KeyRoute {
-  const routed = facts.keyKind === 'integer' ? integer(key) : key;
+  const routed = facts.keyKind === 'integer' ? (integer(key) ?? (facts.texts && key)) : key;
   const problem = routed === undefined ? 'is no integer, and is routed as one' : refusal(routed, facts);
   if (routed === undefined || problem !== undefined) {
     return nowhere(problem ?? '', 'see what wrote them; give the rows a key that can be routed');
@@ -64,7 +68,8 @@ function routeOf(key: string, facts: Facts): KeyRoute {
 }
 
 function integer(key: string): bigint | undefined {
-  return /^-?\d{1,19}$/.test(key) ? BigInt(key) : undefined;
+  const isInteger = isTextOf(key, { name: 'int8', type: 'bigint' });
+  return isInteger ? BigInt(key) : undefined;
 }
 
 function refusal(routed: RoutingKey, { fleet, keyKind }: Facts): string | undefined {

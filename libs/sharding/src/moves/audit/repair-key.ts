@@ -5,7 +5,7 @@ import { movesByPrefix, table } from '../record/move-rows.js';
 import { planMove } from '../plan-move.js';
 import { reading } from './reading.js';
 import { reasonOf } from './audit-run.js';
-import { tableName } from '../tables/moved-table.js';
+import { requestedTables } from '../tables/key-scoped-tables.js';
 import { withControl } from '../with-mover.js';
 import type { MoveRecord } from '../record/move-record.js';
 import type { MoveRequest } from '../move-request.js';
@@ -103,7 +103,7 @@ async function finish(record: MoveRecord, { fleet, call, mode, by }: Base): Prom
     from: source,
     to: destination,
     ...scope,
-    tables: tables.map(tableName),
+    tables: requestedTables(tables),
     keyColumn,
     keyKind,
     by,

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { quoted } from '../quoted.js';
-import type { KeyKind } from '../move-request.js';
+import { slotExpression } from '../slot-expression.js';
 import type { GuardedTable } from './guarded-table.js';
 
 /** The trigger and its function have one name; the trigger's sorts before those of foreign keys, whose error would say less. */
@@ -19,17 +19,18 @@ export function triggerOf(functionName: string): string {
   return `0${functionName}`;
 }
 
-const SLOT_OF: Readonly<Record<KeyKind, string>> = { text: 'text', integer: 'bigint' };
-
 /**
  * What the trigger does: nothing, where neither the old nor the new key, nor any slot, stands in `_sharding_fence`. The first of
  * the rows `key:...` and `slot:...` decides.
  */
-export function guardBody(schema: string, { key, keyKind }: Pick<GuardedTable, 'key' | 'keyKind'>): string {
+export function guardBody(
+  schema: string,
+  { key, keyKind, keyType }: Pick<GuardedTable, 'key' | 'keyKind' | 'keyType'>,
+): string {
   const own = (name: string) => `${quoted(schema)}._sharding_${name}`;
   const [before, after] = [`old.${quoted(key)}`, `new.${quoted(key)}`];
   const subject = (value: string) => `('key:' || ${value}) collate "C"`;
-  const slot = (value: string) => `${own('slot')}(${value}::${SLOT_OF[keyKind]})`;
+  const slot = (value: string) => slotExpression(schema, value, { type: keyType, keyKind });
   return `
 begin
   if current_setting('transaction_isolation') in ('repeatable read', 'serializable')

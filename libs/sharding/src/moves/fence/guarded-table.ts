@@ -1,4 +1,5 @@
 import { ShardingError } from '@app/routing';
+import { isKeyScoped } from '../tables/key-scoped-tables.js';
 import { tableName } from '../tables/moved-table.js';
 import type { KeyKind } from '../move-request.js';
 import type { MoveSession } from '../move-session.js';
@@ -92,7 +93,7 @@ function problemsOf(row: Found, { keyKind, all }: Context): string[] {
   const problems: string[] = [];
   if (!row.comparable)
     problems.push(`keys of ${table}.${row.key} (${typeName(row)}) that are equal may differ as text`);
-  if (keyKind === 'integer' && !row.integer)
+  if (keyKind === 'integer' && !row.integer && !isKeyScoped(row))
     problems.push(`${table}.${row.key} (${typeName(row)}) is no integer`);
   const unguarded = row.children.filter((child) => all.every(({ oid }) => oid !== child));
   if (unguarded.length > 0) problems.push(`tables that inherit from ${table} are not moved with it`);

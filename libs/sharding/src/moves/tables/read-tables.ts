@@ -1,6 +1,6 @@
 import { askableName, chosenTables, type WantedTables } from './chosen-tables.js';
+import { isKeyScoped, KEY_SCOPED_TABLES } from './key-scoped-tables.js';
 import { keyTables } from './key-tables.js';
-import { KEY_SCOPED_TABLES } from './key-scoped-tables.js';
 import { orderTables } from './order-tables.js';
 import { readColumns, type ReadColumn } from './read-columns.js';
 import { readIdentities } from './read-identities.js';
@@ -11,14 +11,14 @@ import type { MovedTable } from './moved-table.js';
 
 /**
  * The tables whose rows move, as the catalog has them, such that a table comes after those that it refers to. Tables that
- * refer to each other come in any order.
+ * refer to each other come in any order; those of the framework are the last.
  *
  * @throws ShardingError `move_refused` for names that mean no table with the key column, or more than one
  */
 export async function movedTables(session: MoveSession, wanted: WantedTables): Promise<MovedTable[]> {
-  const scoped = wanted.tables === undefined ? KEY_SCOPED_TABLES : [];
-  const all = await keyTables(session, askableName(wanted.keyColumn), scoped);
-  const found = await chosenTables(session, wanted, all);
+  const all = await keyTables(session, askableName(wanted.keyColumn), KEY_SCOPED_TABLES);
+  const own = all.filter((table) => !isKeyScoped(table));
+  const found = [...(await chosenTables(session, wanted, own)), ...all.filter(isKeyScoped)];
   const oids = found.map(({ oid }) => oid);
   const references = await readReferences(session, oids);
   const columns = await readColumns(session, oids);
@@ -28,9 +28,9 @@ export async function movedTables(session: MoveSession, wanted: WantedTables): P
   return found
     .toSorted((a, b) => order.indexOf(a.oid) - order.indexOf(b.oid))
     .map((table) => {
-      const own = columns.filter(({ oid }) => oid === table.oid);
+      const read = columns.filter(({ oid }) => oid === table.oid);
       const id = identities.find(({ oid }) => oid === table.oid)?.columns ?? [];
-      return movedTable(table, own, id);
+      return movedTable(table, read, id);
     });
 }
 
@@ -40,8 +40,7 @@ function ownIds(
   { idColumn }: WantedTables,
 ): { readonly column: string; readonly oids: readonly string[] } | undefined {
   if (idColumn === undefined) return undefined;
-  const scoped = new Set(KEY_SCOPED_TABLES.map(({ name }) => name));
-  const oids = found.filter(({ name }) => !scoped.has(name)).map(({ oid }) => oid);
+  const oids = found.filter((table) => !isKeyScoped(table)).map(({ oid }) => oid);
   return { column: askableName(idColumn), oids };
 }
 

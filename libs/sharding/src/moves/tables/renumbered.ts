@@ -1,4 +1,5 @@
 import { ShardingError } from '@app/routing';
+import { isKeyScoped } from './key-scoped-tables.js';
 import { tableName, type MovedTable } from './moved-table.js';
 import type { MoveSession } from '../move-session.js';
 
@@ -26,7 +27,8 @@ const IDS = `
   where (n.nspname, c.relname) in (select * from unnest($1::text[], $2::text[]))`;
 
 /**
- * The tables such that the destination numbers their rows anew: their id is neither copied nor part of the proof.
+ * The tables such that the destination numbers their rows anew: their id is neither copied nor part of the proof. Those of the
+ * framework keep theirs.
  *
  * @param destination whose sequences will do it
  * @param idColumn default: that of the primary key
@@ -42,7 +44,9 @@ export async function renumbered(
     tables.map(({ name }) => name),
     idColumn ?? null,
   ]);
-  const facts = tables.map((table) => rows.find((row) => tableName(row) === tableName(table)));
+  const facts = tables.map((table) =>
+    isKeyScoped(table) ? undefined : rows.find((row) => tableName(row) === tableName(table)),
+  );
   const problems = facts.flatMap((found) => (found ? problemsOf(found, idColumn) : [])); // a missing table is told by preflight
   if (problems.length > 0) {
     throw new ShardingError('move_refused', `rows cannot be numbered anew: ${problems.join('; ')}`);

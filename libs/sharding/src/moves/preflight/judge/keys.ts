@@ -1,5 +1,6 @@
 import type { ColumnFacts } from '../facts/read-columns.js';
 import type { Finding } from '../finding.js';
+import { isKeyScoped } from '../../tables/key-scoped-tables.js';
 import { tableName, type MovedTable } from '../../tables/moved-table.js';
 import { about, atRoot, listed, type Facts } from './facts.js';
 import { isIntegerType, isKeyType, isTextOf } from './key-texts.js';
@@ -9,7 +10,8 @@ export function keyColumns(facts: Facts): Finding[] {
   return facts.tables.flatMap((table, place) => {
     const column = atRoot(facts.source.columns, place).find(({ name }) => name === table.key.name);
     if (!column) return [];
-    return keyProblems(column, facts.rows).map(about('key', table).error);
+    const kind = isKeyScoped(table) ? 'text' : facts.rows.keyKind;
+    return keyProblems(column, { ...facts.rows, keyKind: kind }).map(about('key', table).error);
   });
 }
 
@@ -51,6 +53,7 @@ export function keyIndexes(facts: Facts): Finding[] {
     if (size < LARGE_TABLE) return [];
     const whole = atRoot(source.indexes, place).filter(({ valid, partial }) => valid && !partial);
     const bySlot = !('keys' in rows.scope);
+    if (bySlot && isKeyScoped(table)) return []; // rows that go by themselves; an index would cost every one of them
     const serves = whole.some(({ columns: [first], leading }) =>
       bySlot ? leading.includes('_sharding_slot(') : first === table.key.name,
     );
