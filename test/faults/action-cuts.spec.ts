@@ -67,6 +67,8 @@ async function heal(): Promise<void> {
   }
 }
 
+/** Attempts that may hit something beside the action. */
+const MISSED = 20;
 /** What makes something last: moments to die at. With ACTION_CUTS=all every statement is one. */
 const LASTING = /^(COMMIT|insert into _sharding_action_|update _sharding_action_journal)/i;
 const STATEMENTS = process.env['ACTION_CUTS'] === 'all' ? /(?:)/ : LASTING;
@@ -118,10 +120,12 @@ describe.each([2, 3] as const)('an action over %i shards', (shards) => {
   it('whose process dies before or after any commit is complete or cancelled after a retry, and nothing is done twice', async () => {
     const ends = new Map<string, number>();
     let deaths = 0;
+    let elsewhere = 0;
     for (const when of ['before', 'after'] as const) {
       for (let k = 1, how = 'died'; how !== 'passed' && k < 100; k++) {
         how = await dieAt(k, when, shards);
         const state = await settled(shards);
+        if (how === 'elsewhere' && elsewhere++ < MISSED) k--; // the same moment once more
         if (how !== 'died') continue;
         deaths++;
         ends.set(state, (ends.get(state) ?? 0) + 1);
