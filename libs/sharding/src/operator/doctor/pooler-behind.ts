@@ -7,7 +7,7 @@ import type { Way } from '../place.js';
 /** What stands before a server; `unknown`: a pooler that shows nothing of its mode. */
 export type PoolerFound = 'none' | 'session' | 'transaction' | 'unknown';
 
-const LIMIT_MS = 2000;
+const LIMIT_MS = 5000;
 
 /**
  * A pooler gives its clients keys of its own to cancel by, so that the process id of the login is not that of the session.
