@@ -46,5 +46,5 @@ export { planOf } from './testing/plan-of.js';
 export type { PlanOptions } from './testing/plan-of.js';
 export { PlannedAction } from './testing/planned-action.js';
 export { StoredSagas } from './saga/stored-sagas.js';
-export type { Resumed } from './saga/stored-sagas.js';
+export type { Resumed } from './saga/resume-stored.js';
 export type { SagaChoice, SagaHead } from './saga/saga-store.js';

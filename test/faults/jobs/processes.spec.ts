@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import { expectNoConnections, waitFor } from '@test/support';
 import { deployment } from '../../support/deployment.js';
-import { JobProcess } from '../../support/job-process.js';
+import { ServiceProcess } from '../../support/service-process.js';
 import { bootJobs, QUICK } from '../../integration/jobs/job-app.js';
 import type { Deployment } from '../../support/deployment.js';
 
 jest.setTimeout(120_000); // processes that load everything
 
 let databases: Deployment;
-const running: JobProcess[] = [];
+const running: ServiceProcess[] = [];
 
 beforeEach(async () => {
   databases = await deployment(1);
@@ -19,9 +19,9 @@ afterEach(async () => {
   await expectNoConnections(databases.control);
 });
 
-async function start(): Promise<JobProcess> {
+async function start(): Promise<ServiceProcess> {
   const { entities: _classes, ...sharding } = databases.options();
-  const started = await JobProcess.start(sharding, QUICK);
+  const started = await ServiceProcess.start('job-child.mjs', { sharding, jobs: QUICK });
   running.push(started);
   return started;
 }
@@ -35,12 +35,13 @@ it("a job whose process is killed is another one's when its lease ends, as its n
   await worker.kill();
   const other = worker === first ? second : first;
   const line = await other.until(({ endless }) => endless === sender, 'the job on another process');
-  expect([line.attempt, worker.lines.filter(({ endless }) => endless).length]).toEqual([2, 1]);
+  expect([line['attempt'], worker.lines.filter(({ endless }) => endless).length]).toEqual([2, 1]);
 });
 
 it('a cron runs once for each time in three processes that start at once', async () => {
   const processes = await Promise.all([start(), start(), start()]);
-  const ticks = () => processes.flatMap(({ lines }) => lines.flatMap(({ dueAt }) => (dueAt ? [dueAt] : [])));
+  const ticks = () =>
+    processes.flatMap(({ lines }) => lines.flatMap(({ dueAt }) => (dueAt ? [String(dueAt)] : [])));
   await waitFor(async () => ticks().length >= 5, { what: 'five ticks', timeoutMs: 40_000 });
   expect(await Promise.all(processes.map((process) => process.terminate()))).toEqual([0, 0, 0]);
   const told = ticks().toSorted((a, b) => a.localeCompare(b));

@@ -5,11 +5,11 @@ import { resumeSaga } from './saga-progress.js';
 import { lockSaga, updateSaga } from './saga-store.js';
 import type { ShardDb } from '@app/sharding';
 
+/** What became of the wish to resume a saga, by the shard that was asked. */
+export type Resumed = 'resumed' | 'not_stuck' | 'unknown';
+
 /** Asks for the compensations of a stuck saga again, in this transaction. */
-export async function resumeStored(
-  tx: ShardDb,
-  sagaId: string,
-): Promise<'resumed' | 'not_stuck' | 'unknown'> {
+export async function resumeStored(tx: ShardDb, sagaId: string): Promise<Resumed> {
   const saga = await lockSaga(tx, sagaId);
   if (!saga) return 'unknown';
   const { progress, asked } = resumeSaga(saga.progress);

@@ -1,13 +1,10 @@
 import { fanOut, type ShardOutcome } from '@app/sharding/operator';
-import { resumeStored } from './resume-stored.js';
+import { resumeStored, type Resumed } from './resume-stored.js';
 import { listSagas, type SagaChoice, type SagaHead } from './saga-store.js';
 import type { Shard } from '@app/sharding';
 
 /** Shards at a time. */
 const WIDTH = 8;
-
-/** What became of the wish to resume a saga, by the shard that has it. */
-export type Resumed = 'resumed' | 'not_stuck' | 'unknown';
 
 /** Sagas of all shards, for the command line: without their data, and without the classes of the application. */
 export class StoredSagas {
